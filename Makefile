@@ -1,0 +1,60 @@
+# Memory Workbench: everything a person or CI runs. `make` alone lists it.
+# Needs make and Python 3.11 or newer (make PYTHON=python3.12 setup); the rest goes into .venv.
+
+PYTHON ?= python3
+VENV = .venv
+BIN = $(VENV)/bin
+READY = $(VENV)/.ready
+LOCKER = build/lock
+
+.PHONY: help setup run test lint units browser-tests bench screenshots notebooks wheel-test browser lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /|/' | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
+
+setup: $(READY) ## make .venv as requirements.lock says, with this folder as the installed package
+
+run: setup ## open the workbench on the demo conversations
+	$(BIN)/workbench open --demo
+
+test: lint units browser-tests notebooks ## everything below that says yes or no
+
+lint: setup ## rules, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+units: setup ## tests without a browser, on two cores
+	$(BIN)/pytest -n 2 --dist worksteal -m "not browser and not bench and not screenshots" --durations=10 --junitxml=artifacts/units.xml
+
+browser-tests: setup browser ## tests in Chromium, one after another: they share a server and watch the clock
+	$(BIN)/pytest -m "browser and not bench and not screenshots" --durations=10 --junitxml=artifacts/browser.xml
+
+notebooks: setup ## run every notebook from top to bottom
+	$(BIN)/pytest --nbmake --nbmake-timeout=300 -n 2 --durations=10 --junitxml=artifacts/notebooks.xml notebooks
+
+wheel-test: setup ## build the wheel and use it in an environment of its own
+	$(BIN)/pytest -m wheel --durations=3
+
+bench: setup ## measure time and memory; leave the machine alone meanwhile
+	$(BIN)/pytest -m bench -s --junitxml=artifacts/bench.xml
+
+screenshots: setup browser ## write pictures of every page to artifacts/
+	$(BIN)/pytest -m screenshots
+
+browser: setup ## make sure that there is a Chromium
+	@.ci/browser $(BIN)/playwright
+
+lock: ## write requirements.lock anew from pyproject.toml (LOCK=--upgrade for newer versions)
+	$(PYTHON) -m venv $(LOCKER) && $(LOCKER)/bin/pip install --quiet uv
+	$(LOCKER)/bin/uv pip compile --quiet --universal --generate-hashes --extra dev --custom-compile-command "make lock" $(LOCK) pyproject.toml -o requirements.lock
+
+clean: ## remove what make made; stores are not touched
+	rm -rf $(VENV) artifacts build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+
+$(READY): requirements.lock pyproject.toml
+	@.ci/check-python $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)

@@ -1,0 +1,100 @@
+"""Where one page ends and the next begins.
+
+A boundary is a predicate: does the open page close before this turn? It decides nothing about leaving the
+window (window.py does). Rules and their names follow the cooperative-paging preprint, arXiv 2604.12376
+(since withdrawn); topic shift there cuts nearly every turn of small talk, so it is best combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from memory.errors import UnknownName
+from memory.language import terms
+from memory.settings import Settings
+from memory.turns import Turn, Words
+
+Closes = Callable[[Sequence[Turn], Turn, Words], bool]
+
+
+def every_turns(n: int) -> Closes:
+    return lambda page, turn, words: turn.number - page[0].number >= n
+
+
+def every_exchanges(n: int) -> Closes:
+    """Close before the user begins exchange n + 1; an exchange is a user's turn and what answers it."""
+    return lambda page, turn, words: turn.role == "user" and sum(t.role == "user" for t in page) >= n
+
+
+def token_budget(limit: int) -> Closes:
+    """Close when the next turn would take the page past `limit` tokens."""
+    return lambda page, turn, words: sum(t.tokens for t in page) + turn.tokens > limit
+
+
+def idle_gap(gap: timedelta) -> Closes:
+    """Close when the speaker came back after `gap` of silence."""
+    return lambda page, turn, words: turn.said_at - page[-1].said_at >= gap
+
+
+def topic_shift(overlap: float, back: int) -> Closes:
+    """Close when the turn shares too few words (Jaccard) with the `back` turns before it."""
+
+    def closes(page: Sequence[Turn], turn: Turn, words: Words) -> bool:
+        now = set(terms(turn.words(words)))
+        before = {term for t in page[-back:] for term in terms(t.words(words))}
+        if not now or not before:
+            return False  # nothing to compare is no shift
+        return len(now & before) / len(now | before) < overlap
+
+    return closes
+
+
+def any_of(*rules: Closes) -> Closes:
+    return lambda page, turn, words: any(closes(page, turn, words) for closes in rules)
+
+
+BOUNDARIES: dict[str, Callable[[Settings], Closes]] = {
+    "fixed_n": lambda s: every_turns(s.page_turns),
+    "exchanges": lambda s: every_exchanges(s.page_exchanges),
+    "tokens": lambda s: token_budget(s.page_tokens),
+    "idle_gap": lambda s: idle_gap(timedelta(hours=s.idle_hours)),
+    "topic_shift": lambda s: topic_shift(s.topic_overlap, s.topic_turns),
+}
+
+
+def named(boundary: str | Closes, settings: Settings) -> list[tuple[str, Closes]]:
+    """The rules behind `idle_gap+fixed_n`, each with its name; or one function of your own."""
+    if callable(boundary):
+        return [(getattr(boundary, "__name__", "custom"), boundary)]
+    parts = [part.strip() for part in boundary.split("+")]
+    for part in parts:
+        if part not in BOUNDARIES:
+            raise UnknownName("boundary", part, BOUNDARIES)
+    return [(part, BOUNDARIES[part](settings)) for part in parts]
+
+
+def closing_rule(
+    page: Sequence[Turn], turn: Turn, rules: Sequence[tuple[str, Closes]], cap: int, words: Words
+) -> str | None:
+    """The name of the rule that closes `page` before `turn`, None if it stays open.
+
+    A tool call and its results never part, whatever the rules say; a page never grows past `cap` tokens,
+    for it must fit in the window beside others.
+    """
+    if not page or _awaits(page, turn):
+        return None
+    if turn.piece or token_budget(cap)(page, turn, words):
+        return "page_cap"
+    return next((name for name, closes in rules if closes(page, turn, words)), None)
+
+
+def _awaits(page: Sequence[Turn], turn: Turn) -> bool:
+    """Does a call on this page still wait for its result?
+
+    A user who speaks ends the wait: a call that nobody ever answers must not hold its page open for ever.
+    """
+    if turn.role == "user" or turn.piece:
+        return False
+    answered = {t.answers for t in page}
+    return any(call.id not in answered for t in page for call in t.calls)

@@ -1,0 +1,332 @@
+"""What happened: one frozen record per decision, past tense, with its reason.
+
+The log of these is the truth; state is a fold over it (state.py). Kinds are a closed table: each class below,
+with a version. Records hold ids of words (`turns.Turn.text` and the like), never the words.
+
+A field that a newer program wrote and this one does not know stays in `Event.extra`, and is written back by
+`encode`; a *kind* that this one does not know is an error, for state folded without it would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from functools import cache
+from types import UnionType
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import orjson
+
+from memory.errors import StoreDamaged, StoreTooNew
+from memory.pages import Bookmark
+from memory.turns import Call, Turn
+
+T = TypeVar("T")
+
+KINDS: dict[str, type[Body]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Base of every record; `version` grows when a field changes its meaning."""
+
+    version: ClassVar[int] = 1
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # dataclass(slots=True) makes each class twice; the second, slotted one is the one to keep.
+        KINDS[cls.__name__] = cls
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One that was considered, with its score; `dropped` says why not it, "" if it was chosen."""
+
+    page: int
+    score: float
+    dropped: str = ""
+    turn: int = 0  # where in the page the score comes from
+
+
+@dataclass(frozen=True, slots=True)
+class RangeStub:
+    first: int
+    last: int
+    text: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    ref: str  # the page's name; "?" where what was asked for is no page's name
+    reason: str
+
+
+# ── a conversation ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStarted(Body):
+    title: int
+    system: int  # id of the application's own system prompt, 0: none
+    system_tokens: int
+    language: str = ""
+    source: str = "live"  # or the format it was imported from
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationBranched(Body):
+    """First record of a branch: what follows continues `parent` after its version `at_version`."""
+
+    parent: str
+    at_version: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged(Body):
+    settings: dict[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReceived(Body):
+    """A user's turn (or a piece of it), safe before anything else is done; opens a step."""
+
+    turn: Turn
+    evidence: tuple[int, ...] = ()  # labelled recordings: the turns that hold the answer
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReplied(Body):
+    """A turn by the assistant or a tool."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMarked(Body):
+    turn: int
+    important: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextRedacted(Body):
+    """Secrets replaced before the words reached any sink: how many of which sort."""
+
+    text: int
+    counts: dict[str, int]
+
+
+# ── pages and bookmarks ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class PageClosed(Body):
+    page: int
+    rule: str
+    importance: float
+    why_important: str
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarkMade(Body):
+    page: int
+    bookmark: Bookmark
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvicted(Body):
+    page: int
+    policy: str
+    score: float
+    runner_up: int  # the page that would have left next, 0: there was none
+    runner_up_score: float
+    candidates: tuple[Candidate, ...]
+    freed_tokens: int
+    cause: str
+    used_tokens: int  # before it left
+    limit_tokens: int  # what was exceeded
+
+
+@dataclass(frozen=True, slots=True)
+class StubsArranged(Body):
+    """Which bookmarks stand in the window one by one, and which are folded into range stubs."""
+
+    shown: tuple[int, ...]
+    ranges: tuple[RangeStub, ...]
+    tokens: int
+    budget_tokens: int
+
+
+# ── a recall ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class PagesRecalled(Body):
+    """One recall: what was asked, what was considered, what came. Paging in follows as PagePagedIn."""
+
+    call: str
+    by: str  # model, recorded, user, probe
+    asked: tuple[str, ...]
+    question: int  # id of the question's words, 0: none
+    turns: tuple[tuple[int, int], ...]  # the turn ranges that were wanted, so that it means something under other pages
+    resident: tuple[int, ...]  # wanted and already there
+    came: tuple[int, ...]
+    opened: tuple[RangeStub, ...]  # ranges opened one level instead
+    refused: tuple[Refusal, ...]
+    candidates: tuple[Candidate, ...]
+    right: bool | None = None  # against labels: does what is there now hold the evidence?
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePagedIn(Body):
+    page: int
+    by: str
+    tokens: int
+    thrash: bool
+    until: int  # last step it stays
+
+
+@dataclass(frozen=True, slots=True)
+class PagesUsed(Body):
+    """Pages whose words stand in the reply, with the share of the reply they cover."""
+
+    pages: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestLeft(Body):
+    page: int
+    used: bool
+
+
+# ── a step ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAssembled(Body):
+    """`messages` are rows [role, section, page, tokens, answers, calls, *text ids]; see prompt.Message."""
+
+    round: int
+    messages: tuple[Any, ...]
+    sections: dict[str, int]  # tokens by section
+    tokens: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled(Body):
+    round: int
+    llm: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    ms: float
+    finish: str
+    reply: int  # id of the raw reply's words
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed(Body):
+    round: int
+    llm: str
+    error: str  # class
+    message: str
+    partial: int = 0  # id of what came before it broke
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished(Body):
+    ms: dict[str, float]  # by stage
+
+
+@dataclass(frozen=True, slots=True)
+class StepAbandoned(Body):
+    reason: str
+
+
+# ── the envelope ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    seq: int  # place in the store's log; 0: not stored
+    version: int  # place in its stream, from 1
+    step: int
+    at: datetime
+    body: Body
+    extra: Mapping[str, Any] = field(default_factory=dict)  # unknown fields, kept
+
+    @property
+    def kind(self) -> str:
+        return self.body.kind
+
+
+def encode(body: Body, extra: Mapping[str, Any] | None = None) -> str:
+    """The record as JSON text, real characters, no escapes."""
+    text = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)
+    if extra:
+        text = orjson.dumps({**orjson.loads(text), **extra})
+    return text.decode()
+
+
+def decode(kind: str, body: str | bytes, kind_version: int = 1) -> tuple[Body, dict[str, Any]]:
+    """The record, and the fields of it that this program does not know."""
+    cls = KINDS.get(kind)
+    if cls is None:
+        raise StoreTooNew(f"the log holds an event of kind {kind!r}, which this version does not know; update it")
+    if kind_version > cls.version:
+        raise StoreTooNew(
+            f"the log holds {kind} in version {kind_version}; this version knows up to {cls.version}; update it"
+        )
+    try:
+        raw = orjson.loads(body)
+        readers = _readers(cls)
+        known = {name: readers[name](value) for name, value in raw.items() if name in readers}
+        return cls(**known), {name: value for name, value in raw.items() if name not in readers}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreDamaged(f"an event of kind {kind} cannot be read: {error}; body {str(body)[:120]!r}") from error
+
+
+@cache
+def _readers(cls: type) -> dict[str, Callable[[Any], Any]]:
+    hints = get_type_hints(cls)
+    return {f.name: _reader(hints[f.name]) for f in fields(cls)}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """How a JSON value becomes a value of this type."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (UnionType, Union):
+        inner = _reader(next(a for a in args if a is not type(None)))
+        return lambda value: None if value is None else inner(value)
+    if origin is tuple:
+        inner = _reader(args[0])
+        if inner is _same:
+            return tuple
+        return lambda values: tuple(inner(v) for v in values)
+    if hint is datetime:
+        return datetime.fromisoformat
+    if hint is float:
+        return float
+    if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
+        return lambda value: read(hint, value)
+    return _same
+
+
+def read(cls: type[T], raw: Mapping[str, Any]) -> T:
+    """A frozen record of `cls` from its JSON form; fields left out take their defaults."""
+    readers = _readers(cls)
+    return cls(**{name: readers[name](value) for name, value in raw.items()})

@@ -1,0 +1,80 @@
+"""Which resident page leaves when the window is full.
+
+A policy is a score: keep the high, evict the low; ties go by age, the older page first. It does not decide
+*when* to evict (window.py does). One tick is one step. Names follow libCacheSim; recency_frequency is LRFU
+(Lee et al. 2001); hyperbolic is Blankstein et al., ATC'17; Belady's MIN (1966) is the oracle that replay
+compares against: optimal for pages of one size only, so a strong reference, not a bound.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+
+from memory.errors import UnknownName
+from memory.pages import Page
+
+Score = Callable[[Page, int], float]
+
+
+def fifo(page: Page, now: int) -> float:
+    return page.loaded_at
+
+
+def lru(page: Page, now: int) -> float:
+    return page.used_at
+
+
+def lfu(page: Page, now: int) -> float:
+    return page.hits
+
+
+def recency_frequency(page: Page, now: int) -> float:
+    """Each use counts one, and half as much after every 20 steps."""
+    return page.heat_at(now)
+
+
+def hyperbolic(page: Page, now: int) -> float:
+    """Uses per step of residence."""
+    return page.hits / (now - page.loaded_at + 1)
+
+
+def importance(page: Page, now: int) -> float:
+    """As important as it was found when it closed; among equals the warmer stays."""
+    return page.importance + 0.01 * min(1.0, page.heat_at(now))
+
+
+def belady(demands: Mapping[int, Sequence[int]]) -> Score:
+    """The oracle: evict the page used farthest in the future.
+
+    `demands` maps a turn's number to the steps, ascending, that ask for it.
+    """
+
+    def score(page: Page, now: int) -> float:
+        return -min((_next(demands.get(turn.number, ()), now) for turn in page.turns), default=inf)
+
+    return score
+
+
+def _next(steps: Sequence[int], now: int) -> float:
+    i = bisect_right(steps, now)
+    return steps[i] if i < len(steps) else inf
+
+
+EVICTION: dict[str, Score] = {
+    f.__name__: f for f in (fifo, lru, lfu, recency_frequency, hyperbolic, importance)
+}
+
+
+def named(policy: str | Score) -> Score:
+    if callable(policy):
+        return policy
+    if policy not in EVICTION:
+        raise UnknownName("eviction policy", policy, EVICTION)
+    return EVICTION[policy]
+
+
+def ranked(pages: Sequence[Page], score: Score, now: int) -> list[tuple[float, Page]]:
+    """Who leaves first: lowest score, then the oldest."""
+    return sorted(((float(score(p, now)), p) for p in pages), key=lambda s: (s[0], s[1].number))

@@ -1,0 +1,188 @@
+"""Words of a text: search terms, surface words, sentences. English and Chinese first, every script served.
+
+Search terms are what an index and a question share: lower-case NFKC, function words out, English stemmed
+(Snowball), numbers whole. Scripts without spaces give overlapping bigrams, the same at both sides, so that
+成语接龙 finds 今天玩成语接龙游戏 without a dictionary. It is no translator, no spelling corrector and no
+language detector.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable
+from functools import cache, lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import Stemmer
+from stopwordsiso import stopwords
+
+if TYPE_CHECKING:
+    import jieba
+
+HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+CJK = HAN + "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+UNSPACED = CJK + "\u0e01-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"  # and Thai, Lao, Burmese, Khmer
+
+# Words that carry grammar, not content. Numbers and negations ("no", "not", "never", 不, 没, 三) stay in: they are
+# what a correction turns on. The English list of stopwordsiso drops "computer" and "invention", hence our own.
+ENGLISH_STOP = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being between both but by came can
+    come could did do does doing done down during each else ever every for from further get gets getting got had has
+    have having he her here hers herself hey hi him himself his how i if in into is it its itself just let like lot
+    many may me might more most much must my myself of off oh ok okay on once only or other our ours ourselves out
+    over own really same shall she should so some such than that the their theirs them themselves then there these
+    they this those through to too under until up upon us very was we well went were what when where which while who
+    whom whose why will with would yeah yes you your yours yourself yourselves
+    """.split()
+)
+_ENDING = re.compile(r"['’](?:s|ll|re|ve|d|m)?$")
+_NEGATION = re.compile(r"n['’]t$|^cannot$")
+_KEPT_CHINESE = frozenset("零一二三四五六七八九非无不别没") | {"不是", "不得", "不如", "不然", "不比", "不成"}
+CHINESE_STOP = frozenset(word for word in stopwords("zh") if word.strip()) - _KEPT_CHINESE
+
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d])|\d+(?:\.\d+)+"
+_TERM = re.compile(rf"[{UNSPACED}]+|{_NUMBER}|[^\W_{UNSPACED}]+(?:['’][^\W_{UNSPACED}]+)*")
+_ASCII_TERM = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z]+)*")
+
+# A sentence ends after . ! ? before a space (not after "Dr." or an initial), after 。！？ anywhere, and at a line's end.
+_SENTENCE_END = re.compile(
+    r"[.!?…](?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b[A-Z]\.)"
+    r"[.!?…]{0,9}[\"'”’)\]]{0,3}(?=\s|$)|[。！？…｡][。！？…”’」』）]{0,9}|\n"
+)
+
+# Words for people: what a clause is made of. Marks, lines and addresses end a clause.
+_ADDRESS = r"(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w.-]{1,255}"
+_WORD = rf"(?:{_NUMBER}|[^\W_{UNSPACED}]+)(?:[-'’&.][^\W_{UNSPACED}]+)*"
+_PIECE = re.compile(rf"{_ADDRESS}|(?P<run>[{UNSPACED}]+)|(?P<word>{_WORD})|[^\w\s]|[_\n]")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_SCRIPTS = re.compile(rf"[{HAN}]+|[\u3041-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ff]+|[\uac00-\ud7af\u1100-\u11ff\u3130-\u318f]+")
+_KANA = re.compile("[\u3041-\u30ff]")
+_HAN = re.compile(rf"[{HAN}]+")
+
+_UNSPACED = re.compile(rf"[{UNSPACED}]")
+_CJK = re.compile(rf"[{CJK}]")
+
+
+def terms(text: str) -> list[str]:
+    """Search terms in order, repeats kept; [] for a text without any.
+
+    >>> terms("The GPT模型 costs 8,000 dollars, not 9.5")
+    ['gpt', '模型', 'cost', '8000', 'dollar', 'not', '9.5']
+    """
+    if text.isascii():
+        return [term for word in _ASCII_TERM.findall(text.lower()) if (term := _term(word))]
+    found: list[str] = []
+    for word in _TERM.findall(unicodedata.normalize("NFKC", text).lower()):
+        if _UNSPACED.match(word):
+            found.extend(bigrams(word))
+        elif term := _term(word):
+            found.append(term)
+    return found
+
+
+def bigrams(run: str) -> list[str]:
+    """A run of an unspaced script as overlapping pairs; a single character stays itself."""
+    if len(run) == 1:
+        return [] if run in CHINESE_STOP else [run]
+    return [pair for a, b in zip(run, run[1:], strict=False) if (pair := a + b) not in CHINESE_STOP]
+
+
+@lru_cache(maxsize=100_000)
+def _term(word: str) -> str:
+    if "," in word:
+        return word.replace(",", "")
+    if _NEGATION.search(word):
+        return "not"
+    word = _ENDING.sub("", word)
+    return "" if word in ENGLISH_STOP else _stemmer().stemWord(word)
+
+
+@cache
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("english", 0)
+
+
+def is_cjk(text: str) -> bool:
+    """Whether any character of `text` is Chinese, Japanese or Korean."""
+    return _CJK.search(text) is not None
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Spans `[start, end)` of the sentences, English or Chinese, without the blanks around them."""
+    cuts = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
+    return [span for a, b in zip(cuts, cuts[1:], strict=False) if (span := _trimmed(text, a, b))]
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    inner = text[start:end].strip()
+    if not inner:
+        return None
+    start = text.index(inner, start, end)
+    return start, start + len(inner)
+
+
+def surface_words(text: str) -> list[str]:
+    """Words as written, for keywords: case kept, no stemming, Chinese cut by jieba, function words still in.
+
+    >>> surface_words("Caroline's well-being: 8,000 steps")
+    ['Caroline', 'well-being', '8,000', 'steps']
+    """
+    return [word for clause in clauses(text) for word in clause]
+
+
+def clauses(text: str) -> list[list[str]]:
+    """The surface words between punctuation marks: a phrase never reaches over one. No clause is empty."""
+    found: list[list[str]] = [[]]
+    for piece in _PIECE.finditer(text):
+        if piece.lastgroup == "word":
+            found[-1].append(_POSSESSIVE.sub("", piece[0]))
+        elif piece.lastgroup == "run":
+            found[-1].extend(_cut(piece[0]))
+        elif found[-1]:
+            found.append([])
+    return found if found[-1] else found[:-1]
+
+
+def _cut(run: str) -> list[str]:
+    """An unspaced run as words. Chinese by dictionary; with kana in it, and in other scripts, where the script changes."""
+    if _KANA.search(run):
+        return _SCRIPTS.findall(run)
+    return [word for part in _SCRIPTS.findall(run) or [run] for word in (_cut_han(part) if _HAN.match(part) else [part])]
+
+
+@lru_cache(maxsize=20_000)
+def _cut_han(run: str) -> tuple[str, ...]:
+    """jieba knows simplified characters only: it cuts those, and the words are read off the original."""
+    simplified = _simplify()(run)
+    spans = _jieba().tokenize(simplified if len(simplified) == len(run) else run)
+    return tuple(run[start:end] for _, start, end in spans)
+
+
+@cache
+def _simplify() -> Callable[[str], str]:
+    _import_jieba()
+    from wordfreq.chinese import simplify_chinese
+
+    return simplify_chinese
+
+
+@cache
+def _jieba() -> jieba.Tokenizer:
+    """Loaded at the first Chinese text (about a second). `initialize` is bypassed: it writes a cache to a shared folder."""
+    tokenizer = _import_jieba().Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer
+
+
+def _import_jieba() -> ModuleType:
+    with warnings.catch_warnings():  # its source has invalid escapes, reported when it is first compiled
+        warnings.simplefilter("ignore")
+        import jieba
+    jieba.setLogLevel(logging.WARNING)
+    return jieba

@@ -1,0 +1,481 @@
+"""One call to a language model, by its LiteLLM name; what goes wrong comes back in words.
+
+Not here: retries (the caller knows whether a second try is worth it), what a prompt says, what a tool does.
+litellm takes seconds to import, so it is imported in the functions that need it. As a library it sends no
+telemetry; its price table is read from its own package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from memory.errors import (
+    ContextOverflow,
+    ModelAnswerEmpty,
+    ModelCut,
+    ModelError,
+    ModelOverloaded,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnreachable,
+    UnknownModel,
+)
+from memory.models import offline
+from memory.models.offline import OFFLINE
+from memory.tokens import count
+
+__all__ = ["OFFLINE", "Answer", "ToolCall", "complete", "window_of"]
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model asks for. Arguments that cannot be read are {}, and `error` says why."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    error: str = ""
+    raw: str = ""  # the arguments as the model wrote them
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    calls: tuple[ToolCall, ...]
+    prompt_tokens: int  # as the provider counts; our own count where it does not say
+    completion_tokens: int
+    cost_usd: float | None  # None: the price is not known
+    finish_reason: str  # stop, tool_calls, length, content_filter
+    llm: str
+    ms: float
+
+
+def complete(
+    llm: str,
+    messages: list[dict[str, Any]],
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+    tool_choice: str = "auto",
+    timeout_s: float = 60,
+    max_tokens: int | None = None,
+    on_text: Callable[[str], None] | None = None,
+    options: Mapping[str, Any] = NO_OPTIONS,
+) -> Answer:
+    """The model's answer to `messages`; with `on_text` its text arrives there piece by piece as well.
+
+    `options` go to LiteLLM as they are (api_base, api_key, temperature, …). `timeout_s` is how long to wait
+    for the answer, in a stream for its next piece. Nothing is tried twice. Raises a ModelError whose class is
+    the kind of trouble; an answer that breaks off in the middle is ModelCut and carries what came.
+    """
+    request: dict[str, Any] = {
+        **options,
+        "model": llm,
+        "messages": readable(messages),
+        "timeout": timeout_s,
+        "max_retries": 0,  # litellm would also retry a 401
+    }
+    if max_tokens is not None:
+        request["max_tokens"] = max_tokens
+    if tools:
+        request["tools"] = readable(list(tools))
+        if tool_choice != "auto":  # the default everywhere; some providers refuse the word
+            request["tool_choice"] = tool_choice
+    started = time.perf_counter()
+    heard = _streamed(request, on_text) if on_text else _whole(request)
+    ms = (time.perf_counter() - started) * 1000
+    text = readable(heard.text)
+    calls = tuple(_tool_call(*call) for call in heard.calls)
+    if not text.strip() and not calls:
+        raise ModelAnswerEmpty(_why_empty(llm, heard.finish_reason))
+    prompt_tokens, completion_tokens = _used(heard, request)
+    return Answer(
+        text=text,
+        calls=calls,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost_usd=_cost_usd(llm, prompt_tokens, completion_tokens, heard.usage),
+        finish_reason=heard.finish_reason,
+        llm=llm,
+        ms=round(ms, 1),
+    )
+
+
+def window_of(llm: str) -> int | None:
+    """How many tokens the model reads, from litellm's local table; None if it is not there."""
+    if llm == OFFLINE:
+        return offline.WINDOW_TOKENS
+    tokens = _entry(llm).get("max_input_tokens")
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
+def readable(value: Any) -> Any:
+    """The same messages with each text fit for JSON and UTF-8: halves of characters and NUL become U+FFFD.
+
+    >>> readable({"content": "a\\ud83d b\\x00 \\ud83d\\ude00"})
+    {'content': 'a\ufffd b\ufffd 😀'}
+    """
+    if isinstance(value, str):
+        whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole.replace("\x00", "\ufffd")
+    if isinstance(value, Mapping):
+        return {readable(key): readable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [readable(inner) for inner in value]
+    return value
+
+
+# The call itself
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What came back, before it is judged."""
+
+    text: str = ""
+    calls: list[list[str]] = field(default_factory=list)  # id, name, arguments
+    finish_reason: str = ""
+    usage: Any = None
+
+
+def _litellm() -> Any:
+    """litellm without network at import, without its own log lines, and with the embedded model."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_LOG", "ERROR")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # DEV loads the nearest .env into this process
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.disable_hf_tokenizer_download = True  # else it stalls for 24 s without a network
+    offline.register()
+    return litellm
+
+
+def _whole(request: Mapping[str, Any]) -> _Heard:
+    litellm = _litellm()
+    try:
+        response = litellm.completion(**{**request, "stream": False})
+    except _provider_errors() as error:
+        raise explained(error, request) from None  # the cause may quote the key
+    heard = _Heard(usage=getattr(response, "usage", None))
+    for choice in response.choices[:1]:
+        heard.text = choice.message.content or ""
+        heard.finish_reason = choice.finish_reason or ""
+        heard.calls = [
+            [c.id or "", c.function.name or "", _as_text(c.function.arguments)] for c in choice.message.tool_calls or ()
+        ]
+    return heard
+
+
+def _streamed(request: Mapping[str, Any], on_text: Callable[[str], None]) -> _Heard:
+    heard = _Heard()
+    half = ""  # the first half of a character whose second half comes with the next piece
+    for chunk in _chunks(request, heard):
+        heard.usage = getattr(chunk, "usage", None) or heard.usage
+        for choice in chunk.choices[:1]:
+            heard.finish_reason = choice.finish_reason or heard.finish_reason
+            _add_calls(heard.calls, choice.delta.tool_calls or ())
+            text = half + (choice.delta.content or "")
+            half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+            if text := text.removesuffix(half):
+                heard.text += text
+                on_text(readable(text))
+    if half:
+        heard.text += half
+        on_text(readable(half))
+    return heard
+
+
+def _chunks(request: Mapping[str, Any], heard: _Heard) -> Iterator[Any]:
+    """Only the stream's own errors are explained; those of the reader pass through and close the stream."""
+    litellm = _litellm()
+    stream = None
+    try:
+        stream = litellm.completion(**{**request, "stream": True, "stream_options": {"include_usage": True}})
+        yield from stream
+    except _provider_errors() as error:
+        problem = explained(error, request)
+        if not heard.text:
+            raise problem from None
+        partial = readable(heard.text)
+        raise ModelCut(f"the answer broke off after {len(partial)} characters: {problem}", partial) from None
+    finally:
+        if stream is not None:
+            stream.close()
+
+
+def _add_calls(calls: list[list[str]], deltas: Sequence[Any]) -> None:
+    """A tool call arrives in pieces: the index says which; id and name come once, arguments in bits."""
+    for delta in deltas:
+        index = delta.index or 0
+        while len(calls) <= index:
+            calls.append(["", "", ""])
+        call = calls[index]
+        call[0] = delta.id or call[0]
+        call[1] = delta.function.name or call[1]
+        call[2] += _as_text(delta.function.arguments)
+
+
+def _as_text(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+
+
+# Tool arguments, read tolerantly
+
+
+def _tool_call(call_id: str, name: str, raw: str) -> ToolCall:
+    arguments, error = arguments_in(raw)
+    if not name.strip():
+        error = error or "the call names no tool"
+    return ToolCall(call_id, readable(name.strip()), arguments, error, readable(raw))
+
+
+_BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+
+
+def arguments_in(raw: str) -> tuple[dict[str, Any], str]:
+    """The one JSON object in `raw`, and why there is none.
+
+    Fences, prose around it, a second encoding as a string, trailing commas and bad escapes are forgiven; two
+    different objects or a cut end are not, for then anything would be a guess.
+
+    >>> arguments_in('```json\\n{"page_ids": ["p3",]}\\n```')
+    ({'page_ids': ['p3']}, '')
+    >>> arguments_in('{"page_ids": ["p3"')
+    ({}, 'the JSON breaks off or is malformed')
+    """
+    if not raw.strip():
+        return {}, ""
+    mended = _TRAILING_COMMA.sub(lambda m: m[1] or "", raw)
+    mended = _BAD_ESCAPE.sub(lambda m: m[0] if m[1] else r"\\", mended)
+    for text in (raw, mended):
+        found = _objects(text)
+        if len(found) > 1 and any(other != found[0] for other in found):
+            return {}, f"{len(found)} JSON objects where one belongs"
+        if found:
+            return readable(found[0]), ""
+    if "{" in raw:
+        return {}, "the JSON breaks off or is malformed"
+    return {}, "there is no JSON object"
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    """Every outermost object in the text, or in the JSON string that the text is."""
+    decoder = json.JSONDecoder(strict=False)
+    try:
+        whole = decoder.decode(text)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, str):
+        return _objects(whole)
+    found: list[dict[str, Any]] = []
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if not found and not _in_prose(text, at):
+                return []
+            end = at + 1
+        else:
+            found.append(value)
+        at = text.find("{", end)
+    return found
+
+
+def _in_prose(text: str, brace: int) -> bool:
+    """`{about travel}` before the object: no key follows the brace."""
+    return not re.match(r'\{\s*["}]', text[brace : brace + 200])
+
+
+# Tokens and money
+
+
+def _used(heard: _Heard, request: Mapping[str, Any]) -> tuple[int, int]:
+    prompt = getattr(heard.usage, "prompt_tokens", 0) or 0
+    completion = getattr(heard.usage, "completion_tokens", 0) or 0
+    if not prompt:
+        prompt = sum(count(offline.text_of(m)) + offline.MESSAGE_TOKENS for m in request["messages"])
+        prompt += count(json.dumps(request.get("tools", ""), ensure_ascii=False))
+    if not completion:
+        completion = count(heard.text) + sum(count(name) + count(raw) for _, name, raw in heard.calls)
+    return prompt, completion
+
+
+def _entry(llm: str) -> Mapping[str, Any]:
+    """The model's row in litellm's table, {} if there is none; litellm's own look-up may ask a server."""
+    table = _litellm().model_cost
+    provider, _, name = llm.partition("/")
+    row = table.get(llm)
+    if row is None and table.get(name, {}).get("litellm_provider") == provider:
+        row = table[name]
+    return row or {}
+
+
+def _cost_usd(llm: str, prompt_tokens: int, completion_tokens: int, usage: Any) -> float | None:
+    if "input_cost_per_token" not in _entry(llm):
+        return None
+    paid = _litellm().cost_per_token(
+        model=llm, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, usage_object=usage
+    )
+    return float(sum(paid))
+
+
+# What went wrong, in words
+
+
+def _provider_errors() -> tuple[type[Exception], ...]:
+    import httpx
+    import openai
+
+    return openai.OpenAIError, httpx.HTTPError
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    error: type[ModelError]
+    says: str
+    statuses: frozenset[int]
+    words: re.Pattern[str]
+
+
+def _trouble(error: type[ModelError], says: str, words: str, *statuses: int) -> _Trouble:
+    return _Trouble(error, says, frozenset(statuses), re.compile(words, re.IGNORECASE))
+
+
+# By status and words, for LiteLLM's classes do not tell: no key and connection refused are both
+# InternalServerError, rate limit and used-up quota are both RateLimitError. The first that fits counts.
+_TROUBLES = (
+    _trouble(
+        UnknownModel,
+        "is not a model that LiteLLM knows a provider for; write it as provider/model, for example "
+        f"gpt-4o-mini, ollama/llama3 or {OFFLINE}",
+        r"LLM Provider NOT provided|Unmapped LLM provider",
+    ),
+    _trouble(
+        ContextOverflow,
+        "takes fewer tokens than this prompt has; use a smaller window or a model with a larger one",
+        r"context[ _]?(?:length|window|size)|maximum context|prompt is too long|input is too long"
+        r"|exceeds? the (?:maximum|max) (?:number of )?(?:input )?tokens",
+    ),
+    _trouble(
+        ModelOverloaded,
+        "has no quota left for this key; check the plan and the billing",
+        r"quota|billing|insufficient.?(?:balance|funds|credit)|credit balance",
+        402,
+    ),
+    _trouble(
+        ModelOverloaded,
+        "is busy or limits the rate of calls; wait and ask again",
+        r"rate.?limit|overloaded|too many requests",
+        429, 503, 529,
+    ),
+    _trouble(
+        ModelRefused,
+        "refused the call: {key}",
+        r"missing credentials|(?:missing|invalid|incorrect|no) [\w ]{0,20}(?:api.?key|credentials)"
+        r"|api.?key (?:is )?(?:missing|required|invalid|not (?:valid|found|set))",
+        401, 403,
+    ),
+    _trouble(
+        ModelTimeout,
+        "gave no answer within {timeout:g} s; allow more time or ask for less",
+        r"timed? ?out",
+        408, 504,
+    ),
+    _trouble(
+        ModelUnreachable,
+        "cannot be reached{where}; check the address and the network, and that the server runs",
+        r"connection (?:error|refused|reset|aborted|failed|attempts failed)|network is unreachable"
+        r"|no route to host|name or service not known|name resolution|nodename nor servname|disconnected"
+        r"|peer closed|incomplete (?:chunked )?read|bad gateway|certificate verify",
+        502,
+    ),
+    _trouble(
+        UnknownModel,
+        "was not found{where}; check the model's name, and api_base if it is set",
+        r"model.?not.?found|model [^ ]+ (?:does not exist|not found)",
+        404,
+    ),
+)  # fmt: skip
+
+
+def explained(error: Exception, request: Mapping[str, Any]) -> ModelError:
+    """The error as one of ours: which model, what happened, what would be right; never a key."""
+    llm, status = request["model"], int(getattr(error, "status_code", None) or 0)
+    said = _said(error, request)
+    for trouble in _TROUBLES:
+        if status in trouble.statuses or trouble.words.search(said):
+            says = trouble.says.format(
+                key=_what_key(llm, request) if "{key}" in trouble.says else "",
+                where=_where(request),
+                timeout=request["timeout"],
+            )
+            return trouble.error(f"{llm} {says} ({said})")
+    if status >= 500:
+        return ModelError(f"{llm} failed; ask again later ({status}: {said})")
+    return ModelError(f"{llm} does not take this call; change what it names ({status}: {said})")
+
+
+_CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: -|:) ?)+")
+_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf)[-_][\w*.-]{4,}|\bAIza[\w-]{8,}|(?<=bearer )\S+|(?<=provided: )\S+",
+    re.IGNORECASE,
+)
+_SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+
+
+def _said(error: Exception, request: Mapping[str, Any]) -> str:
+    """The provider's own words on one line: no class names, no traceback, no key."""
+    words = str(getattr(error, "message", "") or error).split("\nTraceback")[0]
+    words = words.split(" Original exception:")[0]
+    words = _CLASS_PREFIX.sub("", " ".join(words.split()))
+    for secret in _secrets(request):
+        words = words.replace(secret, "[key]")
+    words = _KEY.sub("[key]", readable(words))
+    return (words[:300] + "…" if len(words) > 300 else words) or type(error).__name__
+
+
+def _secrets(request: Mapping[str, Any]) -> list[str]:
+    """What must not show: the longest first, for one may hold another. Shorter ones are words, not keys."""
+    named = [*request.items(), *os.environ.items()]
+    secrets = {v for name, v in named if isinstance(v, str) and len(v) >= 8 and _SECRET_NAME.search(name)}
+    return sorted(secrets, key=len, reverse=True)
+
+
+def _what_key(llm: str, request: Mapping[str, Any]) -> str:
+    if request.get("api_key"):
+        return "check the option api_key, and what it may do"
+    litellm = _litellm()
+    missing = litellm.validate_environment(model=llm)["missing_keys"]
+    if missing:
+        either = all(name.endswith("API_KEY") for name in missing)
+        return "there is no key; set " + (" or " if either else " and ").join(missing)
+    return "check the key in the environment, and what it may do"
+
+
+def _where(request: Mapping[str, Any]) -> str:
+    """The address without what may be secret in it."""
+    if not request.get("api_base"):
+        return ""
+    url = urlsplit(str(request["api_base"]))
+    host = url.netloc.rpartition("@")[2]
+    return f" at {url.scheme}://{host}{url.path}"
+
+
+def _why_empty(llm: str, finish_reason: str) -> str:
+    why = {
+        "length": "the limit of tokens was reached before any text came; allow more max_tokens",
+        "content_filter": "the provider's content filter withheld the text; say it differently",
+    }.get(finish_reason, "neither text nor a tool call came; ask again, or use another model")
+    return f"{llm} gave an empty answer: {why}"

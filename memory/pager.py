@@ -1,0 +1,477 @@
+"""One conversation over a journal: receives turns, makes room, brings pages back, settles. Knows no model.
+
+The live engine and replay drive this same class. Decisions are added to a draft, folded at once so that the
+next decision sees them, and committed together: a commit is a whole piece of a step, or nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memory import boundaries, eviction, tokens
+from memory.bookmarks import Corpus, Generator, PageWords, describe, parse_page_ref, stub
+from memory.bookmarks import named as named_generator
+from memory.errors import BadMessage
+from memory.events import (
+    Body,
+    BookmarkMade,
+    Candidate,
+    ConversationStarted,
+    Event,
+    GuestLeft,
+    MessageReceived,
+    MessageReplied,
+    PageClosed,
+    PageEvicted,
+    PagesRecalled,
+    PagesUsed,
+    PromptAssembled,
+    RangeStub,
+    Refusal,
+    SettingsChanged,
+    StepAbandoned,
+    StepFinished,
+    TextRedacted,
+    TurnMarked,
+)
+from memory.importance import weigh
+from memory.journal import Clock, Journal, utc_now
+from memory.pages import Bookmark, Page
+from memory.prompt import Message, Prompt, assemble, instruction_tokens
+from memory.redaction import Redact, clean, redact
+from memory.retrieval import TextIndex
+from memory.settings import Settings
+from memory.state import apply
+from memory.turns import MESSAGE_TOKENS, Call, Turn
+from memory.window import Fill, arrange_stubs, fill, guest_tokens, make_room, open_range, page_in, scaled
+
+USED_COVERAGE = 0.25  # share of the reply's rarity that the best page must hold; others half its score
+MARKED_WEIGHT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message on its way in, in words."""
+
+    text: str
+    role: str = "user"
+    said_at: datetime | None = None  # None: now
+    speaker: str = ""
+    calls: tuple[tuple[str, str, str], ...] = ()  # id, name, arguments as JSON text
+    answers: str = ""
+    important: bool = False
+    evidence: tuple[int, ...] = ()
+    text_id: int = 0  # words that the store holds already
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a recall asks for: page names, turn ranges, a question, or several of these."""
+
+    pages: tuple[str, ...] = ()
+    question: str = ""
+    turns: tuple[tuple[int, int], ...] = ()
+    call: str = ""
+    by: str = "model"
+    evidence: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """The parts of a request, taken apart."""
+
+    pages: list[int] = field(default_factory=list)
+    resident: list[int] = field(default_factory=list)
+    opened: list[RangeStub] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+    note: str = ""
+
+    def want(self, page: Page, residents: Collection[int]) -> None:
+        target = self.resident if page.number in residents else self.pages
+        if page.number not in target:
+            target.append(page.number)
+
+
+class Pager:
+    """
+    `boundary`, `eviction_policy` and `generator` may be functions of your own; by default the settings name them.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        boundary: boundaries.Closes | None = None,
+        eviction_policy: eviction.Score | None = None,
+        generator: Generator | None = None,
+        clock: Clock = utc_now,
+        redactor: Redact = redact,
+        track_use: bool = True,
+    ) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.redactor = redactor
+        self.track_use = track_use
+        self._boundary, self._eviction, self._generator = boundary, eviction_policy, generator
+        self._instructions = instruction_tokens(tokens.count)
+        self._draft: list[Body] = []
+        self._index: TextIndex | None = None
+        self._corpus: Corpus | None = None
+        self.state = journal.load()
+        self._bind()
+
+    # ── draft and commit ──────────────────────────────────────────────────────────────────────────────
+
+    def refresh(self) -> None:
+        """Drop the draft and take up what others committed."""
+        before = self.state
+        self._draft.clear()
+        self.state = self.journal.load()
+        if self.state.version != before.version:
+            self._index = self._corpus = None
+            self._bind()
+
+    def add(self, *bodies: Body) -> None:
+        for body in bodies:
+            step = self._step(body)
+            self._draft.append(body)
+            self.state = apply(self.state, Event(0, self.state.version + 1, step, _EPOCH, body))
+
+    def commit(self) -> list[Event]:
+        events = self.journal.commit(self._draft, self.state.step, self.state) if self._draft else []
+        self._draft = []
+        return events
+
+    def _step(self, body: Body) -> int:
+        """A user's message opens the next step; everything after it belongs to that."""
+        opens = isinstance(body, MessageReceived) and not body.turn.piece
+        return self.state.step + (1 if opens else 0)
+
+    def _bind(self) -> None:
+        s = self.state.settings
+        self._rules = boundaries.named(self._boundary or s.boundary, s)
+        self._score = eviction.named(self._eviction or s.eviction)
+        self._make_keywords = named_generator(self._generator or s.bookmarks)
+
+    # ── beginning ─────────────────────────────────────────────────────────────────────────────────────
+
+    def start(self, settings: Settings, title: str = "", system: str = "", language: str = "", source: str = "live") -> None:
+        """First records of a new stream."""
+        write = self.journal.write
+        self.add(
+            ConversationStarted(
+                title=self._said(title) if title else 0,
+                system=write(system) if system else 0,
+                system_tokens=tokens.count(system) if system else 0,
+                language=language,
+                source=source,
+            )
+        )
+        self.change_settings(settings)
+
+    def change_settings(self, settings: Settings) -> None:
+        self.add(SettingsChanged(settings.to_dict(), settings.hash))
+        self._bind()
+
+    # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def receive(self, said: Said) -> Turn:
+        """Place a user's turn on its page. Commit right after it: nothing comes before a message is safe."""
+        return self._place(said, MessageReceived)
+
+    def reply(self, said: Said) -> Turn:
+        """Place an assistant's or a tool's turn."""
+        return self._place(said, MessageReplied)
+
+    def _place(self, said: Said, kind: type[MessageReceived] | type[MessageReplied]) -> Turn:
+        turns = self._turns(said)
+        words = self.journal.words
+        for turn in turns:
+            page = self.state.open_page
+            if page and (
+                rule := boundaries.closing_rule(
+                    page.turns, turn, self._rules, self.state.settings.chunk_tokens, words
+                )
+            ):
+                self._close(page, rule)
+            if kind is MessageReceived:
+                self.add(MessageReceived(turn, said.evidence))
+            else:
+                self.add(MessageReplied(turn))
+            if self._index is not None:
+                self._index.add(len(self.state.pages), turn.number, turn.words(words))
+        return turns[0]
+
+    def _turns(self, said: Said) -> list[Turn]:
+        """The turn, in as many pieces as its length needs."""
+        if not isinstance(said.text, str):
+            raise BadMessage(f"a message is text, not {type(said.text).__name__}; join its parts first")
+        text_id = said.text_id or self._said(said.text)
+        text = self.journal.words(text_id)
+        if not text.strip() and not said.calls and not said.answers:
+            raise BadMessage("a message needs words; this one is empty")
+        said_at = said.said_at or self.clock()
+        if said_at.tzinfo is None:
+            raise BadMessage(f"said_at needs its offset from UTC, and {said_at.isoformat()} has none")
+        turn = Turn(
+            number=self.state.turn + 1,
+            role=said.role,
+            text=text_id,
+            tokens=tokens.count(text) + MESSAGE_TOKENS,
+            said_at=said_at,
+            speaker=said.speaker,
+            calls=tuple(Call(i, name, self._said(arguments)) for i, name, arguments in said.calls),
+            answers=said.answers,
+            important=said.important,
+        )
+        cap = self.state.settings.chunk_tokens
+        if turn.tokens <= cap:
+            return [turn]
+        spans = tokens.pieces(text, cap - MESSAGE_TOKENS)
+        return [
+            replace(
+                turn,
+                piece=i,
+                pieces=len(spans),
+                start=start,
+                end=end,
+                tokens=tokens.count(text[start:end]) + MESSAGE_TOKENS,
+                calls=turn.calls if i == 0 else (),
+            )
+            for i, (start, end) in enumerate(spans)
+        ]
+
+    def _said(self, text: str) -> int:
+        kept, removed = self.redactor(clean(text))
+        text_id = self.journal.said(kept)
+        if removed:
+            self.add(TextRedacted(text_id, removed))
+        return text_id
+
+    def mark(self, turn: int, important: bool = True, by: str = "user") -> None:
+        """The user marks a message: its page gets a bookmark of high weight, at once and for good."""
+        page = self.state.page_of(turn)
+        if page is None:
+            raise BadMessage(f"there is no turn {turn} to mark; turns go from 1 to {self.state.turn}")
+        self.add(TurnMarked(turn, important, by))
+        self._bookmark(page)
+
+    # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def _texts(self, page: Page) -> tuple[str, ...]:
+        return tuple(turn.words(self.journal.words) for turn in page.turns)
+
+    def _close(self, page: Page, rule: str) -> None:
+        importance, why = weigh(self._texts(page), self._is_marked(page))
+        self.add(PageClosed(page.number, rule, importance, why))
+
+    def _is_marked(self, page: Page) -> bool:
+        return any(t.important or t.number in self.state.marked for t in page.turns)
+
+    def _bookmark(self, page: Page) -> None:
+        """Make the page's bookmark from its words; a marked page's weighs double and is the user's own."""
+        corpus = self._known_corpus()
+        page_words = PageWords(page.number, self._texts(page))
+        corpus.add(page_words)
+        marked = [t for t in page.turns if t.important or t.number in self.state.marked]
+        source = PageWords(page.number, tuple(t.words(self.journal.words) for t in marked)) if marked else page_words
+        keywords = self._make_keywords(source, corpus) or self._make_keywords(page_words, corpus)
+        text = stub(page.number, keywords, self.state.settings.stub_tokens)
+        write = self.journal.write
+        self.add(
+            BookmarkMade(
+                page.number,
+                Bookmark(
+                    stub=write(text),
+                    keywords=write(",".join(keywords)) if keywords else 0,
+                    description=write(describe(page_words.texts)),
+                    tokens=tokens.count(text),
+                    origin="user" if marked else self._origin,
+                    weight=MARKED_WEIGHT if marked else 1.0,
+                    made_at=self.state.step,
+                ),
+            )
+        )
+
+    @property
+    def _origin(self) -> str:
+        return self.state.settings.bookmarks if self._generator is None else "custom"
+
+    def _known_corpus(self) -> Corpus:
+        if self._corpus is None:
+            self._corpus = Corpus()
+            for page in self.state.pages.values():
+                if page.closed:
+                    self._corpus.add(PageWords(page.number, self._texts(page)))
+        return self._corpus
+
+    def _known_index(self) -> TextIndex:
+        if self._index is None:
+            self._index = TextIndex()
+            for page in self.state.pages.values():
+                for turn in page.turns:
+                    self._index.add(page.number, turn.number, turn.words(self.journal.words))
+        return self._index
+
+    # ── the window ────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def fill(self) -> Fill:
+        return fill(self.state, self._instructions)
+
+    def plan(self, message: str = "") -> None:
+        """Make room if the window is above its high watermark; then arrange the stubs for this message."""
+        self._evict(make_room(self.state, self._instructions, self._score))
+        self._arrange(message)
+
+    def _evict(self, leaving: Iterable[PageEvicted]) -> None:
+        for evicted in leaving:
+            if self.state.pages[evicted.page].bookmark is None:  # write first, drop after
+                self._bookmark(self.state.pages[evicted.page])
+            self.add(evicted)
+
+    def _arrange(self, message: str) -> None:
+        arranged = arrange_stubs(self.state, message, self.journal.words, self.journal.write, tokens.count)
+        if arranged:
+            self.add(arranged)
+
+    def prompt(self, round_: int = 0, exchange: Sequence[Message] = ()) -> Prompt:
+        prompt = assemble(self.state, self.journal.words, self.journal.write, tokens.count, exchange)
+        rows = tuple(message.row() for message in prompt.messages)
+        self.add(PromptAssembled(round_, rows, prompt.sections, prompt.tokens, prompt.hash))
+        return prompt
+
+    # ── recall ────────────────────────────────────────────────────────────────────────────────────────
+
+    def recall(self, request: Request, came_before: int = 0) -> PagesRecalled:
+        """Bring pages back: named ones, those that hold the turns, those whose content answers the question.
+
+        `came_before`: how many came in this step already; the settings cap the sum.
+        """
+        wanted = self._wanted(request)
+        came: list[int] = []
+        for number in wanted.pages:
+            refusal = self._bring(number, request.by, came_before + len(came), keep=came)
+            if refusal is None:
+                came.append(number)
+            else:
+                wanted.refused.append(refusal)
+        if came:
+            self._arrange(request.question)
+        record = PagesRecalled(
+            call=request.call,
+            by=request.by,
+            asked=tuple(wanted.asked),
+            question=self._said(request.question) if request.question else 0,
+            turns=request.turns or self._ranges([*wanted.pages, *wanted.resident]),
+            resident=tuple(wanted.resident),
+            came=tuple(came),
+            opened=tuple(wanted.opened),
+            refused=tuple(wanted.refused),
+            candidates=tuple(wanted.candidates),
+            right=self._is_right(request.evidence, [*came, *wanted.resident]),
+            note=wanted.note,
+        )
+        self.add(record)
+        return record
+
+    def _wanted(self, request: Request) -> _Wanted:
+        wanted, residents = _Wanted(), set(self.state.resident)
+        for ref in request.pages:
+            self._named(ref, wanted, residents)
+        for first, last in request.turns:
+            for page in self.state.pages.values():
+                if page.first <= last and first <= page.last:
+                    wanted.want(page, residents)
+        if request.question and not wanted.opened and not request.turns:
+            self._by_content(request.question, wanted, residents)
+        return wanted
+
+    def _named(self, ref: str, wanted: _Wanted, residents: Collection[int]) -> None:
+        try:
+            first, last = parse_page_ref(ref)
+        except ValueError:
+            wanted.refused.append(Refusal("?", 'not a page\'s name; use "p3" or "p3-p41"'))
+            return
+        name = f"p{first}" if first == last else f"p{first}-p{last}"
+        wanted.asked.append(name)
+        if first > len(self.state.pages) or first < 1:
+            wanted.refused.append(Refusal(name, f"no such page; pages go from p1 to p{len(self.state.pages)}"))
+        elif first == last:
+            wanted.want(self.state.pages[first], residents)
+        else:
+            write, words = self.journal.write, self.journal.words
+            wanted.opened += open_range(self.state, first, last, words, write, tokens.count)
+
+    def _by_content(self, question: str, wanted: _Wanted, residents: Collection[int]) -> None:
+        """Pages whose content answers the question; the named ones stand first, whatever they score."""
+        s = self.state.settings
+        gone = [n for n in self.state.pages if n not in residents]
+        ranking = self._known_index().search(question, s.recall_k, among=gone, min_coverage=s.recall_coverage)
+        wanted.note = ranking.note
+        for hit in ranking.hits:
+            dropped = ""
+            if len(wanted.pages) >= s.recall_k and hit.page not in wanted.pages:
+                dropped = f"recall_k={s.recall_k} pages are named already"
+            else:
+                wanted.want(self.state.pages[hit.page], residents)
+            wanted.candidates.append(Candidate(hit.page, round(hit.score, 4), dropped, hit.turn))
+        wanted.candidates += [Candidate(m.page, round(m.score, 4), m.dropped, m.turn) for m in ranking.misses]
+
+    def _bring(self, number: int, by: str, came: int, keep: Collection[int]) -> Refusal | None:
+        s, page = self.state.settings, self.state.pages[number]
+        if came >= s.page_ins:
+            return Refusal(page.name, f"{came} pages came back in this step already; page_ins is {s.page_ins}")
+        arrival = page_in(self.state, self._instructions, page, by)
+        if isinstance(arrival, Refusal):
+            return arrival
+        need = scaled(self.state, guest_tokens(page))
+        cause = f"makes room for {page.name}, recalled"
+        self._evict(make_room(self.state, self._instructions, self._score, need=need, cause=cause, keep=keep))
+        self.add(arrival)
+        return None
+
+    def _ranges(self, pages: Iterable[int]) -> tuple[tuple[int, int], ...]:
+        return tuple((self.state.pages[n].first, self.state.pages[n].last) for n in pages)
+
+    def _is_right(self, evidence: Collection[int], pages: Iterable[int]) -> bool | None:
+        if not evidence:
+            return None
+        return any(t.number in evidence for n in pages for t in self.state.pages[n].turns)
+
+    # ── the end of a step ─────────────────────────────────────────────────────────────────────────────
+
+    def settle(self, reply: str = "", ms: dict[str, float] | None = None) -> None:
+        """After the reply: who was used, which guests leave, what closed pages are remembered by."""
+        used = self._pages_used(reply) if reply and self.track_use else ()
+        if used:
+            self.add(PagesUsed(used))
+        names = {c.page for c in used}
+        for page in self.state.guests:
+            if page.guest_until <= self.state.step:
+                self.add(GuestLeft(page.number, page.number in names))
+        for page in [p for p in self.state.residents if p.closed and p.bookmark is None]:
+            self._bookmark(page)
+        self.add(StepFinished(ms or {}))
+
+    def _pages_used(self, reply: str) -> tuple[Candidate, ...]:
+        """Resident pages, but the open one, whose words stand in the reply."""
+        among = [p.number for p in self.state.residents if p.closed]
+        if not among:
+            return ()
+        ranking = self._known_index().search(reply, 5, among=among, min_coverage=USED_COVERAGE)
+        least = ranking.hits[0].score / 2 if ranking.hits else 0.0
+        return tuple(Candidate(h.page, round(h.score, 4), "", h.turn) for h in ranking.hits if h.score >= least)
+
+    def abandon(self, reason: str) -> None:
+        """Give the open step up: what was received stays, guests leave."""
+        for page in self.state.guests:
+            self.add(GuestLeft(page.number, False))
+        self.add(StepAbandoned(reason))
+
+
+_EPOCH = datetime.fromtimestamp(0, tz=utc_now().tzinfo)  # the fold reads no clock; the journal stamps

@@ -1,0 +1,58 @@
+"""A page: consecutive turns that close together, leave together and come back together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory.turns import Turn
+
+HALF_LIFE_STEPS = 20  # after so many steps without use a page's heat has halved
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """What stays in the window in place of a page that left."""
+
+    stub: int  # id of the text `[p3:allergy,peanut,budget]`
+    keywords: int  # id of the comma-separated keywords; 0: none, a bare `[p7]`
+    description: int  # id of one readable sentence
+    tokens: int  # of the stub
+    origin: str  # the generator's name, or `user`
+    weight: float = 1.0
+    made_at: int = 0  # step
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Steps are the page's clock: `loaded_at`, `used_at` and `left_at` are step numbers."""
+
+    number: int  # from 1, within the conversation
+    turns: tuple[Turn, ...] = ()
+    tokens: int = 0
+    closed: bool = False
+    boundary: str = ""  # the rule that closed it
+    importance: float = 0.5  # 0..1
+    why_important: str = ""
+    bookmark: Bookmark | None = None
+    loaded_at: int = 0
+    used_at: int = 0
+    hits: int = 0  # accesses since it was begun
+    heat: float = 1.0  # recency and frequency in one number, as of `used_at`
+    left_at: int = 0  # step of the last eviction; 0: never
+    faults: int = 0
+    guest_until: int = 0  # last step it stays as a recalled guest; 0: no guest
+
+    @property
+    def first(self) -> int:
+        return self.turns[0].number
+
+    @property
+    def last(self) -> int:
+        return self.turns[-1].number
+
+    @property
+    def name(self) -> str:
+        return f"p{self.number}"
+
+    def heat_at(self, step: int) -> float:
+        return float(self.heat * 0.5 ** (max(0, step - self.used_at) / HALF_LIFE_STEPS))

@@ -1,0 +1,35 @@
+"""Whose memory, which conversation, which run of it.
+
+A scope without a user does not exist; a store neither reads nor writes without one. `run` tells the live
+conversation from its recording and from saved replays of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from memory.errors import BadSetting
+
+LIVE = "live"  # a person and a model are talking, or were
+RECORDED = "recorded"  # the bare transcript of an import: turns, no decision
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    user: str
+    conversation: str
+    run: str = LIVE
+
+    def __post_init__(self) -> None:
+        for name in ("user", "conversation", "run"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise BadSetting(f"a scope needs a {name}, not {value!r}")
+            if len(value) > 200 or not value.isprintable():
+                raise BadSetting(f"{name} must be at most 200 printable characters, not {value[:60]!r}")
+
+    def at(self, run: str) -> Scope:
+        return replace(self, run=run)
+
+    def __str__(self) -> str:
+        return f"{self.user}/{self.conversation}/{self.run}"

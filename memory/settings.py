@@ -1,0 +1,168 @@
+"""Every number and choice the engine obeys, in one frozen value.
+
+A field carries its range, its unit and a sentence; sliders, command-line flags, the table in the docs and
+the messages of validation are generated from that. The hash of the values stands on every step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+from memory.errors import BadSetting, UnknownName
+
+
+def number(
+    default: float, low: float, high: float, unit: str, says: str, choices: Iterable[float] = ()
+) -> Any:
+    return field(
+        default=default,
+        metadata={"low": low, "high": high, "unit": unit, "says": says, "choices": tuple(choices)},
+    )
+
+
+def name(default: str, says: str, registry: str = "") -> Any:
+    """A choice by name; `registry` says which dictionary of strategies it is looked up in."""
+    return field(default=default, metadata={"says": says, "unit": "name", "registry": registry})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    >>> Settings.of(boundary="fixed_20", high_watermark=0.9).page_turns
+    20
+    """
+
+    llm: str = name("workbench/offline", "The chat model, by its LiteLLM name.")
+    window_tokens: int = number(0, 0, 4_000_000, "tokens", "The window's budget; 0 takes the model's own.")
+    reply_tokens: int = number(500, 16, 64_000, "tokens", "Kept free for the reply.")
+    high_watermark: float = number(0.85, 0.2, 1.0, "share of the window", "Above it pages leave.")
+    low_watermark: float = number(0.60, 0.1, 1.0, "share of the window", "Down to it they leave.")
+    stub_share: float = number(0.15, 0.02, 0.5, "share of the window", "What bookmarks may take at the most.")
+    stub_tokens: int = number(24, 8, 64, "tokens", "The longest single stub.")
+    boundary: str = name("fixed_n", "What closes a page; several joined by + close at the first.", "boundary")
+    page_turns: int = number(10, 1, 200, "turns", "fixed_n: a page closes after so many turns.")
+    page_exchanges: int = number(5, 1, 100, "exchanges", "exchanges: a page closes after so many.")
+    page_tokens: int = number(800, 50, 32_000, "tokens", "tokens: a page closes before it grows past this.")
+    idle_hours: float = number(6, 0.1, 720, "hours", "idle_gap: a page closes after so long a silence.")
+    topic_overlap: float = number(0.15, 0, 1, "Jaccard overlap", "topic_shift: a page closes below this.")
+    topic_turns: int = number(5, 1, 50, "turns", "topic_shift: how many turns back are compared.")
+    eviction: str = name("lru", "Which page leaves first.", "eviction policy")
+    bookmarks: str = name("rarity", "What makes a page's keywords.", "bookmark generator")
+    recall_k: int = number(3, 1, 20, "pages", "Pages a recall by question brings at the most.")
+    recall_coverage: float = number(
+        0.2, 0, 1, "share of the question's rarity", "If the best page matches less, a recall by question brings none."
+    )
+    page_ins: int = number(5, 1, 50, "pages", "Pages brought back in one step at the most.")
+    recall_rounds: int = number(4, 1, 20, "rounds", "Recalls in one step before the model must answer.")
+    guest_steps: int = number(1, 1, 20, "steps", "How many steps a recalled page stays.")
+    thrash_steps: int = number(6, 1, 100, "steps", "A page back within so many steps of leaving is thrash.")
+    chunk_share: float = number(
+        0.20, 0.05, 0.5, "share of the window", "A longer message is cut in pieces, and so is a page."
+    )
+    count_margin: float = number(
+        0.03, 0, 0.5, "share of the count", "Added to each token count, for the model may count otherwise."
+    )
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if "low" not in f.metadata:
+                if not isinstance(value, str) or not value:
+                    raise BadSetting(f"{f.name} must be a name, not {value!r}")
+                continue
+            low, high, unit = f.metadata["low"], f.metadata["high"], f.metadata["unit"]
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise BadSetting(f"{f.name} must be {low:g} to {high:g} {unit}, not {value!r}")
+            if f.type == "int" and value != int(value):
+                raise BadSetting(f"{f.name} must be a whole number of {unit}, not {value!r}")
+        if self.low_watermark > self.high_watermark:
+            raise BadSetting(
+                f"low_watermark ({self.low_watermark:g}) must not be above "
+                f"high_watermark ({self.high_watermark:g})"
+            )
+
+    @classmethod
+    def of(cls, **changes: Any) -> Settings:
+        return cls().but(**changes)
+
+    def but(self, **changes: Any) -> Settings:
+        """A copy with changes; `boundary="fixed_20"` is short for fixed_n with page_turns=20."""
+        known = {f.name: f for f in fields(self)}
+        for key in changes:
+            if key not in known:
+                raise UnknownName("setting", key, known)
+        if isinstance(changes.get("boundary"), str):
+            changes = {**_spelled_out(changes["boundary"]), **{k: v for k, v in changes.items() if k != "boundary"}}
+        return replace(self, **{k: _number(known[k].type, v) for k, v in changes.items()})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Settings:
+        return cls().but(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve hex digits that name these values."""
+        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def high_tokens(self) -> int:
+        return int(self.window_tokens * self.high_watermark)
+
+    @property
+    def low_tokens(self) -> int:
+        return int(self.window_tokens * self.low_watermark)
+
+    @property
+    def stub_budget(self) -> int:
+        return int(self.window_tokens * self.stub_share)
+
+    @property
+    def chunk_tokens(self) -> int:
+        return max(50, int(self.window_tokens * self.chunk_share))
+
+    def __repr__(self) -> str:
+        changed = ", ".join(
+            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default
+        )
+        return f"Settings({changed or 'defaults'})"
+
+
+SHORT = {"fixed": ("fixed_n", "page_turns"), "exchange": ("exchanges", "page_exchanges"),
+         "tokens": ("tokens", "page_tokens"), "idle": ("idle_gap", "idle_hours")}  # fmt: skip
+
+
+def _spelled_out(boundary: str) -> dict[str, Any]:
+    """`fixed_20+idle_6` → boundary fixed_n+idle_gap, page_turns 20, idle_hours 6."""
+    names, numbers = [], {}
+    for part in boundary.split("+"):
+        short = re.fullmatch(r"(fixed|exchange|tokens|idle)_(\d+(?:\.\d+)?)h?", part.strip())
+        if short:
+            rule, number_field = SHORT[short[1]]
+            names.append(rule)
+            numbers[number_field] = float(short[2])
+        else:
+            names.append(part.strip())
+    return {"boundary": "+".join(names), **numbers}
+
+
+def _number(type_name: Any, value: Any) -> Any:
+    if type_name == "int" and isinstance(value, float) and value == int(value):
+        return int(value)
+    if type_name == "float" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def described() -> list[dict[str, Any]]:
+    """One entry a field, in order: name, type, default, and what its metadata says."""
+    return [{"name": f.name, "type": f.type, "default": f.default, **f.metadata} for f in fields(Settings)]

@@ -1,0 +1,328 @@
+"""State is a fold over the log: `apply(state, event) -> state`, pure, for live engine, replay and as-of alike.
+
+A page is *resident* when its turns stand in the window: it never left, or it is a guest that a recall brought
+back. Everything else about the window (what is used, which stub stands where) is computed from this state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+import orjson
+
+from memory.errors import StoreDamaged
+from memory.events import (
+    BookmarkMade,
+    ConversationBranched,
+    ConversationStarted,
+    Event,
+    GuestLeft,
+    MessageReceived,
+    MessageReplied,
+    ModelCalled,
+    PageClosed,
+    PageEvicted,
+    PagePagedIn,
+    PagesRecalled,
+    PagesUsed,
+    PromptAssembled,
+    SettingsChanged,
+    StepAbandoned,
+    StepFinished,
+    StubsArranged,
+    TurnMarked,
+    read,
+)
+from memory.pages import Page
+from memory.settings import Settings
+from memory.turns import Turn
+
+FOLD_VERSION = 1  # grows whenever `apply` changes its mind: older snapshots are then ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Since the conversation began."""
+
+    evictions: int = 0
+    evicted_tokens: int = 0
+    recalls: int = 0
+    faults: int = 0  # wanted and not resident
+    hits: int = 0  # wanted and resident
+    thrash: int = 0
+    refused: int = 0
+    recalled_tokens: int = 0
+    guests_used: int = 0
+    guests_unused: int = 0
+    right: int = 0
+    wrong: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    calls: int = 0
+    abandoned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    version: int = 0  # of the stream
+    settings: Settings = field(default_factory=Settings)
+    title: int = 0
+    system: int = 0  # id of the application's system prompt
+    system_tokens: int = 0
+    language: str = ""
+    source: str = ""
+    step: int = 0  # the step under way, or the last one
+    open_step: bool = False
+    turn: int = 0  # number of the last turn
+    user_turn: int = 0  # number of the last turn by the user: it is pinned
+    pages: dict[int, Page] = field(default_factory=dict)
+    resident: tuple[int, ...] = ()  # page numbers, ascending; guests included
+    stubs: StubsArranged = field(default_factory=lambda: StubsArranged((), (), 0, 0))
+    marked: tuple[int, ...] = ()  # turns
+    count_ratio: float = 1.0  # what the model counted / what we counted
+    prompt_estimate: int = 0  # of the last assembled prompt
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def open_page(self) -> Page | None:
+        """The page that still grows; None before the first turn and right after a page closed."""
+        last = self.pages.get(len(self.pages))
+        return None if last is None or last.closed else last
+
+    @property
+    def residents(self) -> list[Page]:
+        return [self.pages[n] for n in self.resident]
+
+    @property
+    def guests(self) -> list[Page]:
+        return [p for p in self.residents if p.guest_until]
+
+    @property
+    def evicted(self) -> list[Page]:
+        inside = set(self.resident)
+        return [p for p in self.pages.values() if p.number not in inside]
+
+    def page_of(self, turn: int) -> Page | None:
+        """The page that holds this turn (its first piece)."""
+        low, high = 1, len(self.pages)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.pages[middle].last < turn else (low, middle)
+        page = self.pages.get(low)
+        return page if page and page.first <= turn <= page.last else None
+
+
+def apply(state: State, event: Event) -> State:
+    """The state after one more event; events of no consequence for it only move the version."""
+    change = _CHANGES.get(event.kind)
+    changes = change(state, event.body, event.step) if change else {}
+    return replace(state, version=event.version, **changes)
+
+
+def fold(events: Iterable[Event], state: State | None = None) -> State:
+    return reduce(apply, events, state or State())
+
+
+# ── one function per kind that changes the state: the changed fields ──────────────────────────────────
+
+Changes = dict[str, Any]
+
+
+def _started(state: State, body: ConversationStarted, step: int) -> Changes:
+    return {
+        "title": body.title,
+        "system": body.system,
+        "system_tokens": body.system_tokens,
+        "language": body.language,
+        "source": body.source,
+    }
+
+
+def _settings(state: State, body: SettingsChanged, step: int) -> Changes:
+    return {"settings": Settings.from_dict(body.settings)}
+
+
+def _received(state: State, body: MessageReceived, step: int) -> Changes:
+    return {"step": step, "open_step": True, "user_turn": body.turn.number, **_placed(state, body.turn, step)}
+
+
+def _replied(state: State, body: MessageReplied, step: int) -> Changes:
+    return _placed(state, body.turn, step)
+
+
+def _placed(state: State, turn: Turn, step: int) -> Changes:
+    """A turn goes to the open page, or begins the next one."""
+    page = state.open_page or Page(len(state.pages) + 1, loaded_at=step, used_at=step)
+    grown = replace(
+        page, turns=(*page.turns, turn), tokens=page.tokens + turn.tokens, used_at=step, heat=page.heat_at(step)
+    )
+    if not page.turns:
+        return {"turn": turn.number, **_with(state, grown), "resident": (*state.resident, grown.number)}
+    return {"turn": turn.number, **_with(state, grown)}
+
+
+def _with(state: State, *pages: Page) -> Changes:
+    return {"pages": {**state.pages, **{p.number: p for p in pages}}}
+
+
+def _closed(state: State, body: PageClosed, step: int) -> Changes:
+    return _with(
+        state,
+        replace(
+            state.pages[body.page],
+            closed=True,
+            boundary=body.rule,
+            importance=body.importance,
+            why_important=body.why_important,
+        ),
+    )
+
+
+def _bookmarked(state: State, body: BookmarkMade, step: int) -> Changes:
+    return _with(state, replace(state.pages[body.page], bookmark=body.bookmark))
+
+
+def _evicted(state: State, body: PageEvicted, step: int) -> Changes:
+    counts = replace(
+        state.counts,
+        evictions=state.counts.evictions + 1,
+        evicted_tokens=state.counts.evicted_tokens + body.freed_tokens,
+    )
+    return {"counts": counts, **_left(state, body.page, step)}
+
+
+def _left(state: State, number: int, step: int) -> Changes:
+    page = replace(state.pages[number], left_at=step, guest_until=0)
+    return {**_with(state, page), "resident": tuple(n for n in state.resident if n != number)}
+
+
+def _arranged(state: State, body: StubsArranged, step: int) -> Changes:
+    return {"stubs": body}
+
+
+def _recalled(state: State, body: PagesRecalled, step: int) -> Changes:
+    c = state.counts
+    counts = replace(
+        c,
+        recalls=c.recalls + 1,
+        hits=c.hits + len(body.resident),
+        refused=c.refused + len(body.refused),
+        right=c.right + (body.right is True),
+        wrong=c.wrong + (body.right is False),
+    )
+    return {"counts": counts, **_with(state, *(_used(state.pages[n], step) for n in body.resident))}
+
+
+def _used(page: Page, step: int) -> Page:
+    return replace(page, hits=page.hits + 1, heat=page.heat_at(step) + 1, used_at=step)
+
+
+def _paged_in(state: State, body: PagePagedIn, step: int) -> Changes:
+    c = state.counts
+    counts = replace(
+        c,
+        faults=c.faults + 1,
+        thrash=c.thrash + body.thrash,
+        recalled_tokens=c.recalled_tokens + body.tokens,
+    )
+    page = _used(state.pages[body.page], step)
+    page = replace(page, faults=page.faults + 1, guest_until=body.until)
+    return {"counts": counts, **_with(state, page), "resident": tuple(sorted({*state.resident, body.page}))}
+
+
+def _pages_used(state: State, body: PagesUsed, step: int) -> Changes:
+    return _with(state, *(_used(state.pages[c.page], step) for c in body.pages))
+
+
+def _guest_left(state: State, body: GuestLeft, step: int) -> Changes:
+    c = state.counts
+    counts = replace(c, guests_used=c.guests_used + body.used, guests_unused=c.guests_unused + (not body.used))
+    return {"counts": counts, **_left(state, body.page, step)}
+
+
+def _marked(state: State, body: TurnMarked, step: int) -> Changes:
+    others = tuple(n for n in state.marked if n != body.turn)
+    return {"marked": tuple(sorted((*others, body.turn))) if body.important else others}
+
+
+def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
+    return {"prompt_estimate": body.tokens}
+
+
+def _called(state: State, body: ModelCalled, step: int) -> Changes:
+    c = state.counts
+    counts = replace(
+        c,
+        prompt_tokens=c.prompt_tokens + body.prompt_tokens,
+        completion_tokens=c.completion_tokens + body.completion_tokens,
+        cost_usd=c.cost_usd + (body.cost_usd or 0.0),
+        calls=c.calls + 1,
+    )
+    if not body.prompt_tokens or not state.prompt_estimate:
+        return {"counts": counts}
+    seen = min(2.0, max(0.5, body.prompt_tokens / state.prompt_estimate))
+    return {"counts": counts, "count_ratio": 0.7 * state.count_ratio + 0.3 * seen}
+
+
+def _finished(state: State, body: StepFinished, step: int) -> Changes:
+    return {"open_step": False}
+
+
+def _abandoned(state: State, body: StepAbandoned, step: int) -> Changes:
+    return {"open_step": False, "counts": replace(state.counts, abandoned=state.counts.abandoned + 1)}
+
+
+_CHANGES: dict[str, Any] = {
+    cls.__name__: change
+    for cls, change in (
+        (ConversationStarted, _started),
+        (SettingsChanged, _settings),
+        (MessageReceived, _received),
+        (MessageReplied, _replied),
+        (TurnMarked, _marked),
+        (PageClosed, _closed),
+        (BookmarkMade, _bookmarked),
+        (PageEvicted, _evicted),
+        (StubsArranged, _arranged),
+        (PagesRecalled, _recalled),
+        (PagePagedIn, _paged_in),
+        (PagesUsed, _pages_used),
+        (GuestLeft, _guest_left),
+        (PromptAssembled, _assembled),
+        (ModelCalled, _called),
+        (StepFinished, _finished),
+        (StepAbandoned, _abandoned),
+    )
+}
+
+
+# ── snapshots ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def dump(state: State) -> bytes:
+    """The state as JSON bytes; `load` gives back an equal one."""
+    return orjson.dumps(
+        {**{name: getattr(state, name) for name in State.__slots__}, "settings": asdict(state.settings)},
+        option=orjson.OPT_NON_STR_KEYS,
+    )
+
+
+def load(raw: bytes) -> State:
+    try:
+        values = orjson.loads(raw)
+        values["settings"] = Settings.from_dict(values["settings"])
+        values["pages"] = {int(n): read(Page, p) for n, p in values["pages"].items()}
+        values["stubs"] = read(StubsArranged, values["stubs"])
+        values["counts"] = read(Counts, values["counts"])
+        for name in ("resident", "marked"):
+            values[name] = tuple(values[name])
+        return State(**values)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreDamaged(f"a snapshot cannot be read: {error}") from error
+
+
+BRANCHED = ConversationBranched.__name__

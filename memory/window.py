@@ -1,0 +1,289 @@
+"""The window: what stands in the model's context, what must leave, what may come back. A pure state machine.
+
+It decides *when* and *how much*; which page goes first is eviction.py's, what a bookmark says is bookmarks.py's.
+Every function takes a state and returns the records that the decision amounts to; nothing is changed in place.
+
+Physical memory is the token budget, pages leave above the high watermark down to the low one, and a page is
+never dropped before its words and its bookmark are in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from memory.bookmarks import range_stub
+from memory.errors import BudgetTooSmall
+from memory.events import (
+    Candidate,
+    PageEvicted,
+    PagePagedIn,
+    RangeStub,
+    Refusal,
+    StubsArranged,
+)
+from memory.eviction import Score, ranked
+from memory.language import terms
+from memory.pages import Page
+from memory.settings import Settings
+from memory.state import State
+from memory.turns import MESSAGE_TOKENS, Words
+
+SECTION_TOKENS = 24  # the header and frame of the bookmarks' section
+GUEST_TOKENS = 14  # the frame around a recalled page, beside one header a turn
+GUEST_TURN_TOKENS = 12  # `turn 21 · assistant · 2026-03-02:`
+RANGE_TOKENS = 24
+OPENED = 12  # stubs that opening a range shows at once
+
+SECTIONS = ("system", "stubs", "recalled", "resident", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Tokens by section, as the model is expected to count them, against the budget."""
+
+    system: int
+    stubs: int
+    recalled: int
+    resident: int  # closed pages
+    new: int  # the page that still grows
+    reply: int  # kept free
+    budget: int
+
+    @property
+    def used(self) -> int:
+        return self.system + self.stubs + self.recalled + self.resident + self.new
+
+    @property
+    def free(self) -> int:
+        return self.budget - self.used - self.reply
+
+    @property
+    def used_ratio(self) -> float:
+        return self.used / self.budget if self.budget else 0.0
+
+
+def scaled(state: State, tokens: int) -> int:
+    """Our count, corrected by what the model really counted so far, plus the safety margin."""
+    return ceil(tokens * max(1.0, state.count_ratio) * (1 + state.settings.count_margin))
+
+
+def guest_tokens(page: Page) -> int:
+    return page.tokens + GUEST_TOKENS + GUEST_TURN_TOKENS * len(page.turns)
+
+
+def fill(state: State, instructions: int) -> Fill:
+    """`instructions`: tokens of the paging instructions that join the application's system prompt."""
+    guests = sum(guest_tokens(p) for p in state.residents if p.guest_until)
+    closed = sum(p.tokens for p in state.residents if not p.guest_until and p.closed)
+    growing = sum(p.tokens for p in state.residents if not p.guest_until and not p.closed)
+    return Fill(
+        system=scaled(state, state.system_tokens + instructions + MESSAGE_TOKENS),
+        stubs=scaled(state, state.stubs.tokens + SECTION_TOKENS) if state.stubs.tokens else 0,
+        recalled=scaled(state, guests),
+        resident=scaled(state, closed),
+        new=scaled(state, growing),
+        reply=state.settings.reply_tokens,
+        budget=state.settings.window_tokens,
+    )
+
+
+def pinned(state: State) -> set[int]:
+    """Pages that may not leave: the one that grows, and the one with the end of the user's last message."""
+    numbers = {p.number for p in state.residents if not p.closed}
+    last = [p.number for p in state.residents if any(t.number == state.user_turn for t in p.turns)]
+    return numbers | set(last[-1:])
+
+
+def make_room(
+    state: State, instructions: int, score: Score, *, need: int = 0, cause: str = "", keep: Collection[int] = ()
+) -> list[PageEvicted]:
+    """The pages that must leave, in order, with the reason of each.
+
+    Without `need`: if the window with the reply's reserve is above the high watermark, down to the low one.
+    With `need` tokens to come in: until they fit under the budget, and no more.
+    """
+    s, now = state.settings, fill(state, instructions)
+    limit = s.window_tokens - need if need else s.high_tokens
+    target = limit if need else s.low_tokens
+    used = now.used + now.reply
+    if used <= limit:
+        return []
+    cause = cause or f"above the high watermark ({s.high_watermark:.0%})"
+    forbidden = pinned(state) | set(keep) | ({p.number for p in state.guests} if need else set())
+    queue = ranked([p for p in state.residents if p.number not in forbidden], score, state.step)
+    leaving = _victims(state, queue, used, limit, target, cause)
+    if not leaving or leaving[-1].used_tokens - leaving[-1].freed_tokens > s.window_tokens:
+        _check_possible(state, now)
+    return leaving
+
+
+def _victims(
+    state: State, queue: Sequence[tuple[float, Page]], used: int, limit: int, target: int, cause: str
+) -> list[PageEvicted]:
+    candidates = tuple(Candidate(p.number, round(sc, 6)) for sc, p in queue)
+    leaving: list[PageEvicted] = []
+    room_for_stubs = max(0, state.settings.stub_budget - state.stubs.tokens)
+    for i, (score, page) in enumerate(queue):
+        if used <= target:
+            break
+        stub = min(room_for_stubs, state.settings.stub_tokens)
+        room_for_stubs -= stub
+        freed = scaled(state, page.tokens) - scaled(state, stub)
+        after = queue[i + 1] if i + 1 < len(queue) else None
+        leaving.append(
+            PageEvicted(
+                page=page.number,
+                policy=state.settings.eviction,
+                score=round(score, 6),
+                runner_up=after[1].number if after else 0,
+                runner_up_score=round(after[0], 6) if after else 0.0,
+                candidates=candidates[i : i + 50],
+                freed_tokens=max(0, freed),
+                cause=cause,
+                used_tokens=used,
+                limit_tokens=limit,
+            )
+        )
+        used -= freed
+    return leaving
+
+
+def _check_possible(state: State, now: Fill) -> None:
+    """Nothing can leave any more: is what is pinned still within the window?"""
+    held = now.system + now.stubs + now.new + now.reply
+    if held > state.settings.window_tokens:
+        raise BudgetTooSmall(
+            f"the system prompt ({now.system} tokens), bookmarks ({now.stubs}), the open page ({now.new}) and the "
+            f"reply's reserve ({now.reply}) need {held} tokens; the window holds {state.settings.window_tokens}: "
+            "raise window_tokens, or shorten the system prompt"
+        )
+
+
+def page_in(state: State, instructions: int, page: Page, by: str) -> PagePagedIn | Refusal:
+    """Bring one page back as a guest, if it fits beside what is pinned."""
+    s = state.settings
+    tokens = scaled(state, guest_tokens(page))
+    held = fill(state, instructions)
+    fixed = held.system + held.new + held.recalled + held.reply + scaled(state, s.stub_budget)
+    if fixed + tokens > s.window_tokens:
+        return Refusal(page.name, f"needs {tokens} tokens; {max(0, s.window_tokens - fixed)} can be made free")
+    since = state.step - page.left_at
+    return PagePagedIn(
+        page=page.number,
+        by=by,
+        tokens=page.tokens,
+        thrash=bool(page.left_at) and since <= s.thrash_steps,
+        until=state.step + s.guest_steps - 1,
+    )
+
+
+# ── stubs ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def arrange_stubs(
+    state: State, message: str, words: Words, write: Callable[[str], int], count: Callable[[str], int]
+) -> StubsArranged | None:
+    """Which bookmarks stand one by one, and which fold into range stubs; None if nothing changes.
+
+    All stand while they fit the budget. Then the best stay (match with the message, weight, recency), the rest
+    fold into `[p3-p41:…]` between them. Deterministic; ties go to the newer page.
+    """
+    gone = [p for p in state.evicted if p.bookmark]
+    s = state.settings
+    if sum(_stub_tokens(p) for p in gone) <= s.stub_budget:
+        arranged = StubsArranged(tuple(p.number for p in gone), (), sum(_stub_tokens(p) for p in gone), s.stub_budget)
+        return None if arranged == state.stubs else arranged
+    order = _by_worth(gone, message, words, len(state.pages))
+    low, high = 0, len(order)
+    while low < high:  # the largest number that still fits: each costs its stub, and a gap at most one range
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _cost(order[:middle], gone) <= s.stub_budget else (low, middle - 1)
+    shown = {p.number for p in order[:low]}
+    ranges = _fold(gone, shown, words, write, count, s)
+    tokens = sum(_stub_tokens(p) for p in gone if p.number in shown) + sum(r.tokens + 1 for r in ranges)
+    arranged = StubsArranged(tuple(sorted(shown)), tuple(ranges), tokens, s.stub_budget)
+    return None if arranged == state.stubs else arranged
+
+
+def _stub_tokens(page: Page) -> int:
+    assert page.bookmark is not None
+    return page.bookmark.tokens + 1  # its line break
+
+
+def _by_worth(gone: Sequence[Page], message: str, words: Words, pages: int) -> list[Page]:
+    asked = set(terms(message))
+
+    def worth(page: Page) -> float:
+        assert page.bookmark is not None
+        keywords = words(page.bookmark.keywords) if page.bookmark.keywords and asked else ""
+        match = len(asked.intersection(terms(keywords)))
+        return 2.0 * match + page.bookmark.weight + page.number / pages
+
+    return sorted(gone, key=lambda p: (-worth(p), -p.number))
+
+
+def _cost(shown: Sequence[Page], gone: Sequence[Page]) -> int:
+    numbers = {p.number for p in shown}
+    ranges, inside = 0, False
+    for page in gone:
+        hidden = page.number not in numbers
+        ranges += hidden and not inside
+        inside = hidden
+    return sum(_stub_tokens(p) for p in shown) + ranges * (RANGE_TOKENS + 1)
+
+
+def _fold(
+    gone: Sequence[Page],
+    shown: Collection[int],
+    words: Words,
+    write: Callable[[str], int],
+    count: Callable[[str], int],
+    settings: Settings,
+) -> list[RangeStub]:
+    runs: list[list[Page]] = []
+    for i, page in enumerate(gone):
+        if page.number in shown:
+            continue
+        if i and gone[i - 1].number not in shown and runs:
+            runs[-1].append(page)
+        else:
+            runs.append([page])
+    return [range_of(run, words, write, count, settings) for run in runs]
+
+
+def range_of(
+    run: Sequence[Page], words: Words, write: Callable[[str], int], count: Callable[[str], int], settings: Settings
+) -> RangeStub:
+    """One stub for several pages: a keyword each of its weightiest and newest ones, as many as fit."""
+    best = sorted(run, key=lambda p: (-(p.bookmark.weight if p.bookmark else 0), -p.importance, -p.number))[:8]
+    keywords = []
+    for page in sorted(best, key=lambda p: p.number):
+        if page.bookmark and page.bookmark.keywords:
+            first = words(page.bookmark.keywords).split(",")[0]
+            if first not in keywords:
+                keywords.append(first)
+    text = range_stub(run[0].number, run[-1].number, keywords, min(RANGE_TOKENS, settings.stub_tokens))
+    return RangeStub(run[0].number, run[-1].number, write(text), count(text))
+
+
+def open_range(
+    state: State,
+    first: int,
+    last: int,
+    words: Words,
+    write: Callable[[str], int],
+    count: Callable[[str], int],
+) -> tuple[RangeStub, ...]:
+    """The level below a range stub: single stubs if they are few, else equal parts of it."""
+    run = [p for p in state.evicted if first <= p.number <= last and p.bookmark]
+    if len(run) <= OPENED:
+        return tuple(
+            RangeStub(p.number, p.number, p.bookmark.stub, p.bookmark.tokens) for p in run if p.bookmark
+        )
+    size = ceil(len(run) / OPENED)
+    return tuple(
+        range_of(run[i : i + size], words, write, count, state.settings) for i in range(0, len(run), size)
+    )
+

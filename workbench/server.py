@@ -1,0 +1,282 @@
+"""The workbench's own server: Streamlit behind a token, and one push of what is new for all open pages.
+
+`serve` blocks until it is told to stop. The token stands in the address once and then in a cookie, so that no
+other program of this machine's other users, and no web page, reads what is remembered. It is no login: whoever
+has the address has the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memory.errors import EngineError, StoreError
+from memory.stores.sql import Store, default_path
+
+APP = Path(__file__).with_name("app.py")
+COOKIE = "memory_workbench"
+OPEN_PATH = "/_stcore/health"
+STORE_VARIABLE = "MEMORY_WORKBENCH_STORE"
+PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
+LOOK_S = 0.25  # how often the store is looked at while a page is open
+BEAT_S = 15.0  # a comment at least so often, so that a dead connection is noticed
+MISSING_S = 2.0  # how often a store that cannot be read is tried again
+
+
+class PortTaken(EngineError): ...
+
+
+# ── who may come in ───────────────────────────────────────────────────────────────────────────────────
+
+
+class TokenGate:
+    """Lets nobody in without the token: pages, files, uploads and the websocket alike.
+
+    The first address carries it; the answer sets a cookie that scripts cannot read and leads to the same
+    address without it. The way there is relative, so it holds behind a proxy that adds a prefix.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or scope["path"] == OPEN_PATH or self._has_cookie(scope):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 4401})
+        else:
+            await self._answer(scope)(scope, receive, send)
+
+    def _is_ours(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self._token)
+
+    def _has_cookie(self, scope: Scope) -> bool:
+        raw = dict(scope["headers"]).get(b"cookie", b"").decode("latin-1")
+        with suppress(CookieError):
+            found = SimpleCookie(raw).get(_cookie(scope))
+            return found is not None and self._is_ours(found.value)
+        return False
+
+    def _answer(self, scope: Scope) -> Response:
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if not self._is_ours(dict(query).get("token", "")):
+            says = "401: open the whole address that `workbench open` printed; it ends with ?token=…\n"
+            return Response(says, 401, media_type="text/plain", headers={"cache-control": "no-store"})
+        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        target = (scope["path"].rsplit("/", 1)[-1] or "./") + (f"?{rest}" if rest else "")
+        headers = {"location": target, "cache-control": "no-store", "referrer-policy": "no-referrer"}
+        response = Response(status_code=303, headers=headers)
+        response.set_cookie(_cookie(scope), self._token.decode(), httponly=True, samesite="strict", path="/")
+        return response
+
+
+def _cookie(scope: Scope) -> str:
+    """Cookies know no port; two workbenches on one machine do."""
+    return f"{COOKIE}_{scope['server'][1]}"
+
+
+# ── what is new ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Pulse:
+    """Tells every open page which conversation moved on: one look at the store for all, none while nobody listens.
+
+    An event is `{"seq": 812, "versions": {"3": 211}}`: the newest seq, and streams with the version they are at
+    now; all of them in a listener's first event, afterwards those that moved.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._path = store
+        self._listeners: set[asyncio.Queue[bytes | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._seq = -1
+        self._versions: dict[int, int] = {}
+        self._closed = False
+
+    async def __call__(self, request: Request) -> Response:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(self._listen(), media_type="text/event-stream", headers=headers)
+
+    async def _listen(self) -> AsyncIterator[bytes]:
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._listeners.add(queue)
+        try:
+            if self._task is None or self._task.done():
+                self._task = asyncio.create_task(self._watch())
+            elif self._seq >= 0:
+                yield self._event(self._versions)
+            yield b"retry: 1000\n\n"
+            while not self._closed:
+                try:
+                    message = await asyncio.wait_for(queue.get(), BEAT_S)
+                except TimeoutError:
+                    message = b": still here\n\n"
+                if message is None:
+                    return
+                yield message
+        finally:
+            self._listeners.discard(queue)
+
+    async def _watch(self) -> None:
+        """Until nobody listens: look, and tell when something was committed."""
+        while self._listeners and not self._closed:
+            try:
+                store = Store.open(self._path, readonly=True)
+            except EngineError:  # not made yet, or damaged: the page itself says so
+                await asyncio.sleep(MISSING_S)
+                continue
+            with store, suppress(StoreError):
+                await self._follow(store)
+        self._seq, self._versions = -1, {}
+
+    async def _follow(self, store: Store) -> None:
+        watch, seen = store.watcher(), -1
+        while self._listeners and not self._closed:
+            now = watch()
+            if now != seen:
+                seen = now
+                self._look(store)
+            await asyncio.sleep(LOOK_S)
+
+    def _look(self, store: Store) -> None:
+        seq = store.last_seq()
+        versions = {stream.id: stream.version for stream in store.streams()}
+        moved = {key: version for key, version in versions.items() if self._versions.get(key) != version}
+        if seq != self._seq or moved:
+            self._seq, self._versions = seq, versions
+            self._tell(self._event(moved))
+
+    def _event(self, versions: dict[int, int]) -> bytes:
+        body = orjson.dumps({"seq": self._seq, "versions": versions}, option=orjson.OPT_NON_STR_KEYS)
+        return b"id: %d\ndata: %s\n\n" % (self._seq, body)
+
+    def _tell(self, message: bytes | None) -> None:
+        for queue in self._listeners:
+            queue.put_nowait(message)
+
+    def close(self) -> None:
+        """End every connection: a server that is told to stop waits for them."""
+        self._closed = True
+        self._tell(None)
+
+
+@asynccontextmanager
+async def _ending(pulse: Pulse) -> AsyncIterator[None]:
+    """Close the pulse as soon as the process is told to stop, then do what was to be done then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        pulse.close()
+        return
+    loop = asyncio.get_running_loop()
+    before: dict[int, Any] = {}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(pulse.close)
+        if callable(before[number]):
+            before[number](number, frame)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        pulse.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# ── the server ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def make_app(
+    store: Path, token: str, *, base: str = "", on_ready: Callable[[str], None] | None = None
+) -> st.App:
+    """The ASGI app. With `base` (a secret path) there is no gate: for frames, where browsers keep cookies out."""
+    pulse = Pulse(store)
+
+    @asynccontextmanager
+    async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
+        async with _ending(pulse):
+            if on_ready is not None:
+                on_ready(_address(base, token))
+            yield {}
+
+    gate = [] if base else [Middleware(TokenGate, token=token)]
+    prefix = f"/{base}" if base else ""
+    return st.App(APP, middleware=gate, routes=[Route(f"{prefix}/events", pulse)], lifespan=lifespan)
+
+
+def _address(base: str, token: str) -> str:
+    from streamlit import config
+
+    root = f"http://127.0.0.1:{config.get_option('server.port')}/"
+    return f"{root}{base}/" if base else f"{root}?token={token}"
+
+
+def serve(
+    store_path: str | Path | None = None,
+    port: int = 0,
+    *,
+    token: str | None = None,
+    framed: bool = False,
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve the workbench on this machine until SIGINT or SIGTERM.
+
+    `port` 0 takes a free one. `on_ready` gets the whole address as soon as it answers. `framed` puts the token
+    into the path instead of a cookie, for a notebook's frame. Raises PortTaken.
+    """
+    store = Path(store_path).expanduser().resolve() if store_path else default_path()
+    token = token or secrets.token_urlsafe(24)
+    _check_port(port)
+    os.environ[STORE_VARIABLE] = str(store)
+    os.environ[PUSH_VARIABLE] = "1"
+    sys.argv = [str(APP)]  # the settings beside the script are looked for from here
+    base = f"t/{token}" if framed else ""
+    make_app(store, token, base=base, on_ready=on_ready).run(
+        config={
+            "server.port": port,
+            "server.address": "127.0.0.1",
+            "server.headless": True,
+            "server.fileWatcherType": "none",
+            "server.allowedHosts": ["127.0.0.1", "localhost"],
+            "server.baseUrlPath": base,
+            "browser.gatherUsageStats": False,
+            "logger.hideWelcomeMessage": True,
+        }
+    )
+
+
+def _check_port(port: int) -> None:
+    if not port:
+        return
+    with socket.socket() as probe:
+        if os.name != "nt":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise PortTaken(f"port {port} cannot be used ({error.strerror}); give another, or none for a free one") from error

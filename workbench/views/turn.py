@@ -1,0 +1,349 @@
+"""The full trace of one step: what came in, what was considered, what the model read and said, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from memory import show
+from memory.errors import NotFound
+from memory.events import (
+    BookmarkMade,
+    Candidate,
+    Event,
+    MessageReceived,
+    MessageReplied,
+    ModelCalled,
+    ModelFailed,
+    PageEvicted,
+    PagePagedIn,
+    PagesRecalled,
+    PagesUsed,
+    PromptAssembled,
+    StepAbandoned,
+    StepFinished,
+    TextRedacted,
+)
+from memory.prompt import Message
+from memory.scope import Scope
+from memory.show import Shown
+from memory.state import State
+from memory.stores.sql import Store
+from memory.turns import Call
+from workbench.views.feed import feed_rows, text_ids
+from workbench.views.rows import ChatRow, FeedRow
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """One message of a prompt."""
+
+    section: str  # system, stubs, recalled, resident, new, exchange
+    role: str
+    page: int  # 0: none
+    tokens: int
+    text: str
+    calls: tuple[str, ...]  # `recall({"page_ids": ["p3"]})`
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    page: int
+    score: float
+    dropped: str  # "" if it was chosen
+    turn: int
+    stub: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionRow:
+    page: int
+    stub: str
+    policy: str
+    score: float
+    runner_up: int
+    runner_up_score: float
+    freed_tokens: int
+    used_tokens: int
+    limit_tokens: int
+    cause: str
+    candidates: tuple[CandidateRow, ...]
+
+
+@dataclass(frozen=True)
+class RecallView(Shown):
+    """One recall: what was asked for, what came, what was refused, and every candidate."""
+
+    by: str
+    asked: tuple[str, ...]
+    question: str
+    turns: tuple[tuple[int, int], ...]
+    resident: tuple[int, ...]
+    came: tuple[int, ...]
+    refused: tuple[tuple[str, str], ...]
+    opened: tuple[str, ...]
+    right: bool | None
+    note: str
+    candidates: tuple[CandidateRow, ...]
+    thrash: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        came = ", ".join(f"p{n}" for n in self.came) or "nothing"
+        return f"<Recall by {self.by}: asked {', '.join(self.asked) or repr(self.question)}, came {came}>"
+
+    def _html(self) -> str:
+        asked = ", ".join(self.asked) or ", ".join(f"turns {a}-{b}" for a, b in self.turns)
+        verdict = {True: " · right", False: " · wrong", None: ""}[self.right]
+        came = ", ".join(f"p{n}" for n in self.came) or "nothing"
+        there = f" · in the window already: {', '.join(f'p{n}' for n in self.resident)}" if self.resident else ""
+        html = f"<div style='margin-top:.5rem'><b>recall</b> by {show.text(self.by)}: {show.text(asked)}"
+        html += f" {show.text(self.question)} → came: {came}{there}{verdict} {show.text(self.note)}</div>"
+        refused = [[ref, reason] for ref, reason in self.refused]
+        tried = [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped or "chosen"] for c in self.candidates]
+        html += show.table(["refused", "why"], refused) if refused else ""
+        return html + (show.table(["page", "score", "stub", ""], tried, most=10) if tried else "")
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    round: int
+    llm: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    ms: float
+    finish: str
+    text: str
+    calls: tuple[str, ...]
+    error: str
+
+
+@dataclass(frozen=True)
+class TurnView(Shown):
+    scope: Scope
+    step: int
+    turn: int  # asked for
+    first_turn: int
+    last_turn: int
+    turns: int  # of the run
+    steps: int
+    state: str  # finished, running, abandoned
+    why: str  # of an abandoned one
+    started_at: datetime
+    settings_hash: str
+    messages: tuple[ChatRow, ...]  # the step's own: the user's, tools', the reply
+    evidence: tuple[int, ...]  # labelled recordings: turns that hold the answer
+    evictions: tuple[EvictionRow, ...]
+    recalls: tuple[RecallView, ...]
+    used: tuple[CandidateRow, ...]  # pages whose words stand in the reply
+    bookmarks: tuple[tuple[int, str, str], ...]  # page, stub, origin
+    calls: tuple[CallRow, ...]
+    rounds: int  # assembled prompts
+    prompt: tuple[PromptPart, ...]  # of the last round
+    sections: dict[str, int]  # tokens by section
+    prompt_tokens: int
+    prompt_hash: str
+    ms: dict[str, float]  # by stage
+    events: tuple[FeedRow, ...]  # everything, in order
+    redacted: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Turn {self.turn} of {self.scope}: step {self.step} {self.state}, {self.prompt_tokens:,} tokens, "
+            f"{len(self.evictions)} evictions, {len(self.recalls)} recalls>"
+        )
+
+    def _html(self) -> str:
+        said = show.table(["turn", "who", "words"], [[m.turn, m.speaker, m.text] for m in self.messages])
+        left = [[f"p{e.page}", e.stub, f"{e.freed_tokens:,}", f"{e.policy} {e.score:g}", e.cause] for e in self.evictions]
+        parts = [(section, tokens, section) for section, tokens in self.sections.items()]
+        html = f"<b>turn {self.turn}</b> · step {self.step} · {self.state}{show.text(' · ' + self.why if self.why else '')}"
+        html += said + f"<div style='margin:.5rem 0'>prompt: {self.prompt_tokens:,} tokens"
+        html += show.bar(parts, max(self.prompt_tokens, 1), {}) + show.legend(self.sections) + "</div>"
+        if left:
+            html += "<b>left the window</b>" + show.table(["page", "stub", "freed", "score", "cause"], left)
+        return html + "".join(recall._html() for recall in self.recalls)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_df(self) -> Any:
+        """The messages of the prompt, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(part) for part in self.prompt])
+
+
+# ── from the store ────────────────────────────────────────────────────────────────────────────────────
+
+
+def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> TurnView:
+    """The step that holds turn `number`, its prompt as of `round_` (the last one without it).
+
+    Raises NotFound for a run, a turn or a round that is not there.
+    """
+    stream = store.require(scope)
+    end = store.version_at(scope, number)
+    state = store.state(scope, end)
+    events = _step_events(store, scope, state, end)
+    prompts = _bodies(events, PromptAssembled)
+    if round_ is not None and not 0 <= round_ < len(prompts):
+        raise NotFound(f"step {state.step} has no prompt {round_}; it has {len(prompts)}, counted from 0")
+    shown = prompts[round_ if round_ is not None else -1] if prompts else None
+    messages = [Message.of_row(row) for row in shown.messages] if shown else []
+    texts = store.words(scope, sorted(_ids(events, messages, state)))
+    done = _bodies(events, StepFinished)
+    gone = _bodies(events, StepAbandoned)
+    said = [e.body.turn for e in events if isinstance(e.body, MessageReceived | MessageReplied)]
+    return TurnView(
+        scope=scope,
+        step=state.step,
+        turn=number,
+        first_turn=min((t.number for t in said), default=number),
+        last_turn=max((t.number for t in said), default=number),
+        turns=stream.turns,
+        steps=stream.steps,
+        state="finished" if done else "abandoned" if gone else "running",
+        why=gone[0].reason if gone else "",
+        started_at=events[0].at,
+        settings_hash=state.settings.hash,
+        messages=tuple(_messages(events, state, texts)),
+        evidence=next((b.evidence for b in _bodies(events, MessageReceived)), ()),
+        evictions=tuple(_eviction(b, state, texts) for b in _bodies(events, PageEvicted)),
+        recalls=tuple(_recalls(events, state, texts)),
+        used=tuple(_candidate(c, state, texts) for b in _bodies(events, PagesUsed) for c in b.pages),
+        bookmarks=tuple(
+            (b.page, texts.get(b.bookmark.stub, ""), b.bookmark.origin) for b in _bodies(events, BookmarkMade)
+        ),
+        calls=tuple(_calls(events, texts)),
+        rounds=len(prompts),
+        prompt=tuple(_part(m, texts) for m in messages),
+        sections=dict(shown.sections) if shown else {},
+        prompt_tokens=shown.tokens if shown else 0,
+        prompt_hash=shown.hash if shown else "",
+        ms=dict(done[0].ms) if done else {},
+        events=tuple(feed_rows(events, texts, {p.number: p.bookmark for p in state.pages.values() if p.bookmark})),
+        redacted={k: v for b in _bodies(events, TextRedacted) for k, v in b.counts.items()},
+    )
+
+
+def _bodies(events: Iterable[Event], kind: type[T]) -> list[T]:
+    return [e.body for e in events if isinstance(e.body, kind)]
+
+
+def _step_events(store: Store, scope: Scope, state: State, end: int) -> list[Event]:
+    """The events of the step that ends at version `end`; a page that closed for its message included."""
+    before = store.version_at(scope, state.user_turn - 1) if state.user_turn > 1 else 0
+    return [e for e in store.events(scope, after=before, upto=end) if e.step == state.step or e.version == end]
+
+
+def _ids(events: Sequence[Event], messages: Sequence[Message], state: State) -> set[int]:
+    ids = text_ids(events) | {part for m in messages for part in m.parts}
+    ids |= {c.arguments for m in messages for c in m.calls}
+    ids |= {p.bookmark.stub for p in state.pages.values() if p.bookmark}
+    for event in events:
+        body = event.body
+        if isinstance(body, ModelCalled):
+            ids |= {body.reply, *(c.arguments for c in body.calls)}
+        elif isinstance(body, ModelFailed):
+            ids.add(body.partial)
+        elif isinstance(body, MessageReceived | MessageReplied):
+            ids |= {c.arguments for c in body.turn.calls}
+    return ids - {0}
+
+
+def _messages(events: Sequence[Event], state: State, texts: Mapping[int, str]) -> list[ChatRow]:
+    came = tuple(n for b in _bodies(events, PagesRecalled) for n in b.came)
+    rows: dict[int, ChatRow] = {}
+    for said in [e.body.turn for e in events if isinstance(e.body, MessageReceived | MessageReplied)]:
+        page = state.page_of(said.number)
+        before = rows.get(said.number)
+        calls = "".join(f"\n→ {c}" for c in _call_texts(said.calls, texts)) if not before else ""
+        rows[said.number] = ChatRow(
+            turn=said.number,
+            role=said.role,
+            speaker=said.name,
+            text=texts.get(said.text, "") + calls,
+            said_at=said.said_at,
+            page=page.number if page else 0,
+            resident=bool(page and page.number in state.resident),
+            marked=said.important or said.number in state.marked,
+            tokens=said.tokens + (before.tokens if before else 0),
+            recalled=came if said.role == "assistant" else (),
+        )
+    return list(rows.values())
+
+
+def _stub(page: int, state: State, texts: Mapping[int, str]) -> str:
+    mark = state.pages[page].bookmark if page in state.pages else None
+    return texts.get(mark.stub, "") if mark else f"[p{page}]"
+
+
+def _candidate(c: Candidate, state: State, texts: Mapping[int, str]) -> CandidateRow:
+    return CandidateRow(c.page, c.score, c.dropped, c.turn, _stub(c.page, state, texts))
+
+
+def _eviction(b: PageEvicted, state: State, texts: Mapping[int, str]) -> EvictionRow:
+    return EvictionRow(
+        page=b.page,
+        stub=_stub(b.page, state, texts),
+        policy=b.policy,
+        score=b.score,
+        runner_up=b.runner_up,
+        runner_up_score=b.runner_up_score,
+        freed_tokens=b.freed_tokens,
+        used_tokens=b.used_tokens,
+        limit_tokens=b.limit_tokens,
+        cause=b.cause,
+        candidates=tuple(_candidate(c, state, texts) for c in b.candidates),
+    )
+
+
+def _recalls(events: Sequence[Event], state: State, texts: Mapping[int, str]) -> list[RecallView]:
+    thrash = {b.page for b in _bodies(events, PagePagedIn) if b.thrash}
+    return [
+        RecallView(
+            by=b.by,
+            asked=b.asked,
+            question=texts.get(b.question, ""),
+            turns=b.turns,
+            resident=b.resident,
+            came=b.came,
+            refused=tuple((r.ref, r.reason) for r in b.refused),
+            opened=tuple(texts.get(part.text, "") for part in b.opened),
+            right=b.right,
+            note=b.note,
+            candidates=tuple(_candidate(c, state, texts) for c in b.candidates),
+            thrash=tuple(n for n in b.came if n in thrash),
+        )
+        for b in _bodies(events, PagesRecalled)
+    ]
+
+
+def _call_texts(calls: Iterable[Call], texts: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(f"{c.name}({texts.get(c.arguments, '')})" for c in calls)
+
+
+def _calls(events: Sequence[Event], texts: Mapping[int, str]) -> list[CallRow]:
+    rows = []
+    for event in events:
+        b = event.body
+        if isinstance(b, ModelCalled):
+            calls = _call_texts(b.calls, texts)
+            text = texts.get(b.reply, "")
+            tokens = (b.prompt_tokens, b.completion_tokens)
+            rows.append(CallRow(b.round, b.llm, *tokens, b.cost_usd, b.ms, b.finish, text, calls, ""))
+        elif isinstance(b, ModelFailed):
+            text = texts.get(b.partial, "")
+            rows.append(CallRow(b.round, b.llm, 0, 0, None, 0.0, "failed", text, (), f"{b.error}: {b.message}"))
+    return rows
+
+
+def _part(message: Message, texts: Mapping[int, str]) -> PromptPart:
+    words = "".join(texts.get(part, "") for part in message.parts)
+    calls = _call_texts(message.calls, texts)
+    return PromptPart(message.section, message.role, message.page, message.tokens, words, calls)
