@@ -18,13 +18,14 @@ from typing import Any
 from memory import tokens
 from memory.errors import EngineError, ModelCut, ModelError, NotFound, RecallLoop
 from memory.events import ModelCalled, ModelFailed, PagesRecalled
+from memory.look import Window, window_now
 from memory.models.chat import Answer, ToolCall, complete, window_of
 from memory.pager import Pager, Request, Said
 from memory.pages import Page
 from memory.prompt import RECALL_TOOL, Message
 from memory.scope import LIVE, Scope
 from memory.settings import Settings
-from memory.show import Shown, rows, small
+from memory.show import Shown, rows, small, text
 from memory.state import State
 from memory.stores.lease import leased
 from memory.stores.sql import Store, Stream
@@ -65,7 +66,7 @@ class Reply(Shown):
         )  # fmt: skip
 
 
-class Engine:
+class Engine(Shown):
     """
     >>> engine = Engine.open("store", user="ana", conversation="trip")     # doctest: +SKIP
     >>> reply = engine.say("My budget is 5,000 euros.")                    # doctest: +SKIP
@@ -155,7 +156,7 @@ class Engine:
 
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
-    def say(self, text: str, *, important: bool = False, on_text: Callable[[str], None] | None = None) -> Reply:
+    def say(self, message: str, *, important: bool = False, on_text: Callable[[str], None] | None = None) -> Reply:
         """One step: a user's message through to the reply. `on_text` gets the reply as it streams.
 
         Raises ConversationBusy, BadMessage, BudgetTooSmall, RecallLoop, or a ModelError; the message itself is
@@ -164,11 +165,11 @@ class Engine:
         with self._held():
             clock = _Stages()
             self._close_left_open()
-            turn = self.pager.receive(Said(text, important=important))
+            turn = self.pager.receive(Said(message, important=important))
             self.pager.commit()
             clock.done("receive")
             try:
-                return self._answer(turn, text, clock, on_text)
+                return self._answer(turn, clock, on_text)
             except EngineError as error:
                 self._give_up(f"{type(error).__name__}: {error}")
                 raise
@@ -179,6 +180,7 @@ class Engine:
     def _close_left_open(self) -> None:
         if self.state.open_step:
             self.pager.abandon("the step before was cut off")
+            self.pager.commit()
 
     def _give_up(self, reason: str) -> None:
         self.pager.refresh()
@@ -186,7 +188,7 @@ class Engine:
             self.pager.abandon(reason)
             self.pager.commit()
 
-    def _answer(self, turn: Turn, text: str, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:
+    def _answer(self, turn: Turn, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:
         self.pager.plan(self.pager.journal.words(turn.text))
         clock.done("plan")
         answer, recalled, used = self._converse(clock, on_text)
@@ -353,6 +355,11 @@ class Engine:
     def fill(self) -> Fill:
         return self.pager.fill
 
+    @property
+    def window(self) -> Window:
+        """What stands in the window now, and what stays behind of the pages that left."""
+        return window_now(self.state, self.pager.fill, self.pager.journal.words)
+
     def page(self, number: int) -> Page:
         if number not in self.state.pages:
             raise NotFound(f"no page p{number}; pages go from p1 to p{len(self.state.pages)}")
@@ -366,6 +373,9 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _html(self) -> str:
+        return f"<code>{text(repr(self))}</code>" + self.window._html()
 
     def __repr__(self) -> str:
         s = self.state

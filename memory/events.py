@@ -123,6 +123,16 @@ class TextRedacted(Body):
     counts: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionLabelled(Body):
+    """A question that comes with a recording, to be asked of its memory when it is over. It changes no state."""
+
+    question: int  # id of its words
+    answer: int  # 0: none given
+    evidence: tuple[int, ...] = ()  # turns that hold the answer; none: it was never said
+    category: str = ""
+
+
 # ── pages and bookmarks ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -172,7 +182,7 @@ class PagesRecalled(Body):
     """One recall: what was asked, what was considered, what came. Paging in follows as PagePagedIn."""
 
     call: str
-    by: str  # model, recorded, user, probe
+    by: str  # model, user; in a replay: recorded, or label where only a label asks
     asked: tuple[str, ...]
     question: int  # id of the question's words, 0: none
     turns: tuple[tuple[int, int], ...]  # the turn ranges that were wanted, so that it means something under other pages

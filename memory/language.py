@@ -14,6 +14,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
+from itertools import accumulate, pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -30,15 +31,7 @@ UNSPACED = CJK + "\u0e01-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"  # and T
 # Words that carry grammar, not content. Numbers and negations ("no", "not", "never", 不, 没, 三) stay in: they are
 # what a correction turns on. The English list of stopwordsiso drops "computer" and "invention", hence our own.
 ENGLISH_STOP = frozenset(
-    """
-    a about after again all also am an and any are as at be because been before being between both but by came can
-    come could did do does doing done down during each else ever every for from further get gets getting got had has
-    have having he her here hers herself hey hi him himself his how i if in into is it its itself just let like lot
-    many may me might more most much must my myself of off oh ok okay on once only or other our ours ourselves out
-    over own really same shall she should so some such than that the their theirs them themselves then there these
-    they this those through to too under until up upon us very was we well went were what when where which while who
-    whom whose why will with would yeah yes you your yours yourself yourselves
-    """.split()
+    ["a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "came", "can", "come", "could", "did", "do", "does", "doing", "done", "down", "during", "each", "else", "ever", "every", "for", "from", "further", "get", "gets", "getting", "got", "had", "has", "have", "having", "he", "her", "here", "hers", "herself", "hey", "hi", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "let", "like", "lot", "many", "may", "me", "might", "more", "most", "much", "must", "my", "myself", "of", "off", "oh", "ok", "okay", "on", "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "really", "same", "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "upon", "us", "very", "was", "we", "well", "went", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "yeah", "yes", "you", "your", "yours", "yourself", "yourselves"]
 )
 _ENDING = re.compile(r"['’](?:s|ll|re|ve|d|m)?$")
 _NEGATION = re.compile(r"n['’]t$|^cannot$")
@@ -58,7 +51,7 @@ _SENTENCE_END = re.compile(
 # Words for people: what a clause is made of. Marks, lines and addresses end a clause.
 _ADDRESS = r"(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w.-]{1,255}"
 _WORD = rf"(?:{_NUMBER}|[^\W_{UNSPACED}]+)(?:[-'’&.][^\W_{UNSPACED}]+)*"
-_PIECE = re.compile(rf"{_ADDRESS}|(?P<run>[{UNSPACED}]+)|(?P<word>{_WORD})|[^\w\s]|[_\n]")
+_PIECE = re.compile(rf"{_ADDRESS}|([{UNSPACED}]+)|({_WORD})|[^\w\s]|[_\n]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SCRIPTS = re.compile(rf"[{HAN}]+|[\u3041-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ff]+|[\uac00-\ud7af\u1100-\u11ff\u3130-\u318f]+")
 _KANA = re.compile("[\u3041-\u30ff]")
@@ -138,11 +131,11 @@ def surface_words(text: str) -> list[str]:
 def clauses(text: str) -> list[list[str]]:
     """The surface words between punctuation marks: a phrase never reaches over one. No clause is empty."""
     found: list[list[str]] = [[]]
-    for piece in _PIECE.finditer(text):
-        if piece.lastgroup == "word":
-            found[-1].append(_POSSESSIVE.sub("", piece[0]))
-        elif piece.lastgroup == "run":
-            found[-1].extend(_cut(piece[0]))
+    for run, word in _PIECE.findall(text):
+        if word:
+            found[-1].append(_POSSESSIVE.sub("", word) if "'" in word or "’" in word else word)
+        elif run:
+            found[-1].extend(_cut(run))
         elif found[-1]:
             found.append([])
     return found if found[-1] else found[:-1]
@@ -159,8 +152,8 @@ def _cut(run: str) -> list[str]:
 def _cut_han(run: str) -> tuple[str, ...]:
     """jieba knows simplified characters only: it cuts those, and the words are read off the original."""
     simplified = _simplify()(run)
-    spans = _jieba().tokenize(simplified if len(simplified) == len(run) else run)
-    return tuple(run[start:end] for _, start, end in spans)
+    ends = accumulate(map(len, _jieba().cut(simplified if len(simplified) == len(run) else run)))
+    return tuple(run[start:end] for start, end in pairwise([0, *ends]))
 
 
 @cache

@@ -95,11 +95,11 @@ class TextIndex:
         return f"<TextIndex of {len(self)} turns, {len(self._postings)} terms>"
 
     def add(self, page: int, turn: int, text: str) -> None:
-        """Index a turn. Turns come in order; the same turn again changes nothing.
+        """Index a turn, or a piece of a long one, on its page. They come in order; the same again changes nothing.
 
-        Raises ValueError for a turn out of order, or one that is known with another text or on another page.
+        Raises ValueError for one out of order, or one that is known with another text or on another page.
         """
-        if self._turns and turn <= self._turns[-1]:
+        if self._turns and (page, turn) <= (self._pages[-1], self._turns[-1]):
             self._check_repeat(page, turn, text)
             return
         own = terms(text)
@@ -133,10 +133,10 @@ class TextIndex:
         return _cut(asked, self._hits(best, scores, matches), k, _coverage(matches, best[:1]), min_coverage)
 
     def _check_repeat(self, page: int, turn: int, text: str) -> None:
-        unit = bisect_left(self._turns, turn)
-        if self._turns[unit] != turn:
+        unit = bisect_left(range(len(self)), (page, turn), key=lambda u: (self._pages[u], self._turns[u]))
+        if self._turns[unit] != turn and turn not in self._turns:
             raise ValueError(f"turn {turn} comes after turn {self._turns[-1]}; add turns in order")
-        if (self._pages[unit], self._hashes[unit]) != (page, hash(text)):
+        if (self._pages[unit], self._turns[unit], self._hashes[unit]) != (page, turn, hash(text)):
             raise ValueError(
                 f"turn {turn} is indexed on page {self._pages[unit]}, with another text or page than given now; "
                 "build the index anew"

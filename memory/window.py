@@ -15,14 +15,7 @@ from math import ceil
 
 from memory.bookmarks import range_stub
 from memory.errors import BudgetTooSmall
-from memory.events import (
-    Candidate,
-    PageEvicted,
-    PagePagedIn,
-    RangeStub,
-    Refusal,
-    StubsArranged,
-)
+from memory.events import Candidate, PageEvicted, PagePagedIn, RangeStub, Refusal, StubsArranged
 from memory.eviction import Score, ranked
 from memory.language import terms
 from memory.pages import Page

@@ -3,9 +3,11 @@
 Importing it is cheap: no server, no store, no model library is loaded until something asks for it.
 """
 
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 __version__ = version("memory-workbench")
 
@@ -28,3 +30,18 @@ def _check_neighbours(*names: str) -> None:
 
 
 _check_neighbours("memory", "sessions", "pages")
+
+_HOMES = {"Engine": "memory", "window": "workbench.inline", "turn": "workbench.inline", "page": "workbench.inline"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"workbench has no {name!r}; it has {', '.join(sorted(_HOMES))}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext workbench`"""
+    from workbench.inline import WorkbenchMagics
+
+    shell.register_magics(WorkbenchMagics)

@@ -204,7 +204,7 @@ def _chunks(request: Mapping[str, Any], heard: _Heard) -> Iterator[Any]:
         yield from stream
     except _provider_errors() as error:
         problem = explained(error, request)
-        if not heard.text:
+        if not heard.text and not heard.calls:
             raise problem from None
         partial = readable(heard.text)
         raise ModelCut(f"the answer broke off after {len(partial)} characters: {problem}", partial) from None
@@ -353,6 +353,8 @@ def _trouble(error: type[ModelError], says: str, words: str, *statuses: int) -> 
     return _Trouble(error, says, frozenset(statuses), re.compile(words, re.IGNORECASE))
 
 
+_NOTHING_CAME = "neither text nor a tool call came; ask again, or use another model"
+
 # By status and words, for LiteLLM's classes do not tell: no key and connection refused are both
 # InternalServerError, rate limit and used-up quota are both RateLimitError. The first that fits counts.
 _TROUBLES = (
@@ -361,6 +363,11 @@ _TROUBLES = (
         "is not a model that LiteLLM knows a provider for; write it as provider/model, for example "
         f"gpt-4o-mini, ollama/llama3 or {OFFLINE}",
         r"LLM Provider NOT provided|Unmapped LLM provider",
+    ),
+    _trouble(
+        ModelAnswerEmpty,
+        f"gave an empty answer: {_NOTHING_CAME}",
+        r"ended before a finish_reason|no 'choices'",
     ),
     _trouble(
         ContextOverflow,
@@ -477,5 +484,5 @@ def _why_empty(llm: str, finish_reason: str) -> str:
     why = {
         "length": "the limit of tokens was reached before any text came; allow more max_tokens",
         "content_filter": "the provider's content filter withheld the text; say it differently",
-    }.get(finish_reason, "neither text nor a tool call came; ask again, or use another model")
+    }.get(finish_reason, _NOTHING_CAME)
     return f"{llm} gave an empty answer: {why}"

@@ -547,9 +547,9 @@ def _call(recall: Recall, messages: Sequence[Message]) -> dict[str, Any]:
 
 
 def _chunks(response: Response, messages: Sequence[Message], usage: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """The answer in pieces of a few words, then how it ended and what it used."""
+    """The answer in small pieces, then how it ended and what it used."""
     blank = {"text": "", "tool_use": None, "is_finished": False, "finish_reason": "", "usage": None}
-    for piece in re.findall(r"(?s).{1,12}\S{0,8}\s?", response.text):
+    for piece in re.findall(r"(?s).{1,8}\s?", response.text):
         yield {**blank, "text": piece}
     if response.recall:
         yield {**blank, "tool_use": {**_call(response.recall, messages), "index": 0}}

@@ -1,37 +1,42 @@
 """One step at a time per conversation: a row with an owner, an end and a fence.
 
 Others wait, then get ConversationBusy. The owner's heartbeat moves the end on; whoever finds it passed takes the
-lease over with the next fence, and the late owner's commit is refused (sql.py checks it in the transaction).
+lease over with the next fence, and the late owner's commit is refused (journal.py checks it in the transaction).
+
+Clocks jump. A lease that did not move while we watched it for its whole length has no living owner, whatever
+end the row names; so a clock set back an hour holds nobody up for an hour.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 
-from memory.errors import ConversationBusy, StoreError
-from memory.stores.sql import SqlJournal, from_us, new_owner, to_us
-from memory.stores.tables import LeaseRow
+from memory.errors import ConversationBusy, StaleAppend, StoreError
+from memory.stores.tables import LEASE, STREAM, from_us, to_us
+
+if TYPE_CHECKING:
+    from memory.stores.journal import SqlJournal
+    from memory.stores.sql import Store
 
 TTL_S = 15.0
 POLL_S = 0.02
+
+Held = tuple[int, int]  # fence, end: what a heartbeat changes
 
 
 @contextmanager
 def leased(journal: SqlJournal, wait_s: float = 30.0, ttl_s: float = TTL_S) -> Iterator[None]:
     """Hold the conversation for one step. Raises ConversationBusy after `wait_s` seconds."""
-    owner, deadline = new_owner(), time.monotonic() + wait_s
-    fence = _take(journal, owner, ttl_s)
-    while fence is None:
-        if time.monotonic() >= deadline:
-            raise ConversationBusy(_busy(journal, wait_s))
-        time.sleep(POLL_S)
-        fence = _take(journal, owner, ttl_s)
+    owner = uuid.uuid4().hex
+    fence = _wait_for(journal, owner, wait_s, ttl_s)
     journal.lease = (owner, fence)
     stop = threading.Event()
     beat = threading.Thread(target=_beat, args=(journal, owner, fence, ttl_s, stop), daemon=True, name="lease")
@@ -40,26 +45,55 @@ def leased(journal: SqlJournal, wait_s: float = 30.0, ttl_s: float = TTL_S) -> I
         yield
     finally:
         stop.set()
+        beat.join()  # else its last beat may come after the lease was given back, and hold it for nobody
         journal.lease = None
-        _move(journal, owner, fence, 0.0)
+        with suppress(StoreError):  # what the step committed stands; a lease not given back just runs out
+            _move(journal, owner, fence, 0.0)
 
 
-def _take(journal: SqlJournal, owner: str, ttl_s: float) -> int | None:
-    """The new fence, or None while somebody else holds the lease."""
+def is_held(store: Store, stream: int) -> bool:
+    """Whether somebody may be in the middle of a step of this run."""
+    with store.read() as connection:
+        until = connection.scalar(select(LEASE.c.until_us).where(LEASE.c.stream == stream))
+    return until is not None and until > to_us(store.clock())
+
+
+def _wait_for(journal: SqlJournal, owner: str, wait_s: float, ttl_s: float) -> int:
+    began = time.monotonic()
+    seen: Held | None = None
+    seen_at = began
+    while True:
+        watched = seen if time.monotonic() - seen_at > ttl_s else None
+        taken = _take(journal, owner, ttl_s, dead=watched)
+        if isinstance(taken, int):
+            return taken
+        if taken != seen:
+            seen, seen_at = taken, time.monotonic()
+        if time.monotonic() - began >= wait_s:
+            raise ConversationBusy(_busy(journal, wait_s))
+        time.sleep(POLL_S)
+
+
+def _take(journal: SqlJournal, owner: str, ttl_s: float, dead: Held | None) -> int | Held:
+    """The new fence; or, while somebody else holds the lease, what they hold. `dead`: it did not move for long."""
     stream, now = journal.stream.id, journal.store.clock()
     until = to_us(now + timedelta(seconds=ttl_s))
+    row = select(LEASE.c.fence, LEASE.c.until_us).where(LEASE.c.stream == stream)
+    with journal.store.read() as connection:  # waiting takes no write lock
+        held = connection.execute(row).first()
+    if held is not None and held.until_us > to_us(now) and (held.fence, held.until_us) != dead:
+        return held.fence, held.until_us
     with journal.store.write(durable=False) as connection:
-        held = connection.execute(
-            select(LeaseRow.fence, LeaseRow.until_us).where(LeaseRow.stream == stream)  # type: ignore[call-overload]
-        ).first()
-        if held is None:
-            row = {"stream": stream, "owner": owner, "fence": 1, "until_us": until}
-            connection.execute(insert(LeaseRow), [row])
+        again = connection.execute(row).first()
+        if again is None:
+            if connection.scalar(select(STREAM.c.id).where(STREAM.c.id == stream)) is None:
+                raise StaleAppend(f"{journal.scope} was deleted meanwhile; open it again to begin it anew")
+            connection.execute(insert(LEASE), [{"stream": stream, "owner": owner, "fence": 1, "until_us": until}])
             return 1
-        if held.until_us > to_us(now):
-            return None
-        fence = int(held.fence) + 1
-        mine = update(LeaseRow).where(LeaseRow.stream == stream)  # type: ignore[arg-type]
+        if held is None or tuple(again) != tuple(held):  # another one was faster
+            return again.fence, again.until_us
+        fence = int(again.fence) + 1
+        mine = update(LEASE).where(LEASE.c.stream == stream)
         connection.execute(mine.values(owner=owner, fence=fence, until_us=until))
         return fence
 
@@ -67,21 +101,19 @@ def _take(journal: SqlJournal, owner: str, ttl_s: float) -> int | None:
 def _move(journal: SqlJournal, owner: str, fence: int, ttl_s: float) -> None:
     """Move the lease's end, if it is still ours; 0 gives it back."""
     until = to_us(journal.store.clock() + timedelta(seconds=ttl_s)) if ttl_s else 0
-    mine = (LeaseRow.stream == journal.stream.id, LeaseRow.owner == owner, LeaseRow.fence == fence)
+    mine = (LEASE.c.stream == journal.stream.id, LEASE.c.owner == owner, LEASE.c.fence == fence)
     with journal.store.write(durable=False) as connection:
-        connection.execute(update(LeaseRow).where(*mine).values(until_us=until))  # type: ignore[arg-type]
+        connection.execute(update(LEASE).where(*mine).values(until_us=until))
 
 
 def _beat(journal: SqlJournal, owner: str, fence: int, ttl_s: float, stop: threading.Event) -> None:
     while not stop.wait(ttl_s / 3):
-        try:
+        with suppress(StoreError):  # the step's own commit meets the same fault, and tells it
             _move(journal, owner, fence, ttl_s)
-        except StoreError:
-            return  # the step's own commit meets the same fault and tells it; the lease just runs out
 
 
 def _busy(journal: SqlJournal, wait_s: float) -> str:
     with journal.store.read() as connection:
-        until = connection.scalar(select(LeaseRow.until_us).where(LeaseRow.stream == journal.stream.id))  # type: ignore[arg-type]
+        until = connection.scalar(select(LEASE.c.until_us).where(LEASE.c.stream == journal.stream.id))
     ends = f"; its lease runs until {from_us(until):%H:%M:%S} UTC" if until else ""
     return f"another step of {journal.scope} is running since {wait_s:g} s{ends}: wait for it, then say it again"

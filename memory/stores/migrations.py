@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, insert, select
-from sqlmodel import SQLModel
+from sqlalchemy import Connection, func, insert, select
 
-from memory.stores.tables import MetaRow, MigrationRow
+from memory.stores.tables import META, MIGRATION, TABLES, Row
 
 Migrate = Callable[[Connection], None]
 MIGRATIONS: list[Migrate] = []
@@ -23,23 +22,21 @@ def migration(change: Migrate) -> Migrate:
 
 @migration
 def first_schema(connection: Connection) -> None:
-    SQLModel.metadata.create_all(connection)
+    Row.metadata.create_all(connection, list(TABLES.values()))
     rows = [{"key": "generation", "value": "1"}, {"key": "next_text", "value": "1"}]
-    connection.execute(insert(MetaRow), rows)
-
-
-def pending(connection: Connection) -> list[tuple[int, Migrate]]:
-    """Migrations not yet applied, with their numbers from 1."""
-    done = set(connection.scalars(select(MigrationRow.number)))
-    return [(n, m) for n, m in enumerate(MIGRATIONS, 1) if n not in done]
+    connection.execute(insert(META), rows)
 
 
 def applied(connection: Connection) -> int:
     """The highest number applied: the store's schema version."""
-    return max(connection.scalars(select(MigrationRow.number)), default=0)
+    return int(connection.scalar(select(func.max(MIGRATION.c.number))) or 0)
 
 
-def apply_one(connection: Connection, number: int, change: Migrate, now_us: int) -> None:
-    change(connection)
-    row = {"number": number, "name": change.__name__, "applied_us": now_us}
-    connection.execute(insert(MigrationRow), [row])
+def apply_all(connection: Connection, now_us: int) -> None:
+    """Apply what is not applied yet; all of it, or with the transaction nothing."""
+    done = set(connection.scalars(select(MIGRATION.c.number)))
+    for number, change in enumerate(MIGRATIONS, 1):
+        if number not in done:
+            change(connection)
+            row = {"number": number, "name": change.__name__, "applied_us": now_us}
+            connection.execute(insert(MIGRATION), [row])

@@ -1,24 +1,42 @@
-"""The rows of the truth. Every row has a user, and a conversation; words stand in `text` and nowhere else."""
+"""The rows of the truth. Every row has a user, and a conversation; words stand in `text` and nowhere else.
+
+The classes say what a row is; queries go through the tables below them (`EVENT.c.seq`), which are typed.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Index, LargeBinary, UniqueConstraint
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Index, LargeBinary, Table, UniqueConstraint
+from sqlalchemy.orm import registry
 from sqlmodel import Column, Field, SQLModel
 
+from memory.events import Event, decode
+from memory.scope import Scope
 
-class MetaRow(SQLModel, table=True):
-    """What the store knows of itself: schema, generation, the next free text id, the program that made it."""
+
+class Row(SQLModel, registry=registry()):
+    """A registry of our own: a program around us may have a table class named `event`, too."""
+
+
+class MetaRow(Row, table=True):
+    """What the store knows of itself: its generation, the next free text id, whether words wait to be wiped."""
 
     __tablename__ = "meta"
     key: str = Field(primary_key=True)
     value: str
 
 
-class StreamRow(SQLModel, table=True):
+class StreamRow(Row, table=True):
     """One run of one conversation: the live one, its recording, or a saved replay. Its head is a projection."""
 
     __tablename__ = "stream"
-    __table_args__ = (UniqueConstraint("user", "conversation", "run"),)
+    __table_args__ = (
+        UniqueConstraint("user", "conversation", "run"),
+        {"sqlite_autoincrement": True},  # a late writer of a deleted run must not meet another run under its id
+    )
     id: int | None = Field(default=None, primary_key=True)
     user: str
     conversation: str
@@ -36,7 +54,7 @@ class StreamRow(SQLModel, table=True):
     last_us: int = 0
 
 
-class EventRow(SQLModel, table=True):
+class EventRow(Row, table=True):
     __tablename__ = "event"
     __table_args__ = (
         UniqueConstraint("stream", "version"),
@@ -56,7 +74,7 @@ class EventRow(SQLModel, table=True):
     body: str  # JSON; ids of words, never words
 
 
-class TextRow(SQLModel, table=True):
+class TextRow(Row, table=True):
     """`rev` is the order of arrival, by which derived stores follow; `id` is what events mention."""
 
     __tablename__ = "text"
@@ -68,7 +86,7 @@ class TextRow(SQLModel, table=True):
     content: str
 
 
-class SnapshotRow(SQLModel, table=True):
+class SnapshotRow(Row, table=True):
     """The fold at a version, so that any past turn is near. Derived; ignored when the fold has changed."""
 
     __tablename__ = "snapshot"
@@ -78,7 +96,7 @@ class SnapshotRow(SQLModel, table=True):
     state: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
 
 
-class LeaseRow(SQLModel, table=True):
+class LeaseRow(Row, table=True):
     """Who may step a conversation now. `fence` grows with each owner: a late one's commit is refused."""
 
     __tablename__ = "lease"
@@ -88,8 +106,67 @@ class LeaseRow(SQLModel, table=True):
     until_us: int
 
 
-class MigrationRow(SQLModel, table=True):
+class MigrationRow(Row, table=True):
     __tablename__ = "migration"
     number: int = Field(primary_key=True)
     name: str
     applied_us: int
+
+
+TABLES: dict[str, Table] = dict(Row.metadata.tables)
+META, STREAM, EVENT, TEXT, SNAPSHOT, LEASE, MIGRATION = (
+    TABLES[name] for name in ("meta", "stream", "event", "text", "snapshot", "lease", "migration")
+)
+
+
+# ── rows as values ────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_us(at: datetime) -> int:
+    return round(at.timestamp() * 1_000_000)
+
+
+def from_us(us: int) -> datetime:
+    return datetime.fromtimestamp(us / 1_000_000, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The head of one run of a conversation."""
+
+    id: int
+    scope: Scope
+    parent: int | None
+    parent_version: int
+    version: int
+    turns: int
+    steps: int
+    open_step: bool
+    title: int
+    source: str
+    settings: str
+    started_at: datetime
+    last_at: datetime
+
+
+def stream_of(row: Any) -> Stream:
+    return Stream(
+        id=row.id,
+        scope=Scope(row.user, row.conversation, row.run),
+        parent=row.parent,
+        parent_version=row.parent_version,
+        version=row.version,
+        turns=row.turns,
+        steps=row.steps,
+        open_step=bool(row.open_step),
+        title=row.title,
+        source=row.source,
+        settings=row.settings,
+        started_at=from_us(row.started_us),
+        last_at=from_us(row.last_us),
+    )
+
+
+def event_of(row: Any) -> Event:
+    record, extra = decode(row.kind, row.body, row.kind_version)
+    return Event(row.seq, row.version, row.step, from_us(row.at_us), record, extra)

@@ -11,15 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from memory import show, tokens
-from memory.events import (
-    Event,
-    ModelCalled,
-    PageEvicted,
-    PagePagedIn,
-    PagesRecalled,
-    PromptAssembled,
-    StepAbandoned,
-)
+from memory.errors import NotFound
+from memory.events import Event, ModelCalled, PageEvicted, PagePagedIn, PagesRecalled, PromptAssembled, StepAbandoned
+from memory.look import page_row, segments, stub_rows, window_html
 from memory.pages import Page
 from memory.prompt import instruction_tokens
 from memory.scope import Scope
@@ -27,7 +21,7 @@ from memory.show import Shown
 from memory.state import State, fold
 from memory.stores.sql import Store, Stream
 from memory.turns import Turn
-from memory.window import Fill, fill, guest_tokens, pinned, scaled
+from memory.window import fill
 from workbench.views.feed import feed_rows, text_ids
 from workbench.views.rows import ChatRow, FeedRow, Metric, PageRow, Segment, StubRow
 
@@ -73,19 +67,7 @@ class WindowView(Shown):
         )
 
     def _html(self) -> str:
-        parts = [(segment.label, segment.tokens, segment.section) for segment in self.segments]
-        totals: dict[str, int] = {}
-        for segment in self.segments:
-            totals[segment.section] = totals.get(segment.section, 0) + segment.tokens
-        resident = [[p.name, f"{p.first}-{p.last}", f"{p.tokens:,}", p.state, p.title or "…"] for p in self.pages]
-        stubs = " ".join(f"<code>{show.text(s.text)}</code>" for s in self.stubs[:60])
-        return (
-            f"<b>{show.text(self.title)}</b> · turn {self.turn} of {self.turns} · {self.used:,} of {self.budget:,} tokens"
-            + show.bar(parts, self.budget, {"low watermark": self.low, "high watermark": self.high})
-            + f"<div style='margin:.4rem 0'>{show.legend(totals)}</div>"
-            + show.table(["page", "turns", "tokens", "state", "about"], resident)
-            + (f"<div style='margin-top:.5rem;line-height:2'>{stubs}</div>" if stubs else "")
-        )
+        return window_html(self.title, f"{self.turn} of {self.turns}", self)
 
     def to_df(self) -> Any:
         """The pages in the window, one row each."""
@@ -155,7 +137,7 @@ def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> Pa
     end = stream.version if turn is None or turn == stream.turns else store.version_at(scope, turn)
     state = store.state(scope, end)
     if number not in state.pages:
-        raise store_not_found(number, state)
+        raise NotFound(f"no page p{number} at turn {state.turn}; pages go from p1 to p{len(state.pages)}")
     found = state.pages[number]
     events = [e for e in store.events(scope, upto=end, kinds=PAGE_KINDS) if _concerns(e, number)]
     ids = text_ids(events) | {t.text for t in found.turns} | _bookmark_ids([found])
@@ -164,19 +146,13 @@ def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> Pa
     keywords = texts.get(found.bookmark.keywords, "") if found.bookmark else ""
     return PageView(
         scope=scope,
-        row=_page_row(found, state, texts),
+        row=page_row(found, state, lambda i: texts.get(i, "")),
         boundary=found.boundary,
         why_important=found.why_important,
         keywords=tuple(k for k in keywords.split(",") if k),
         turns=tuple(_chat_rows([(t, found) for t in found.turns], state, texts, {})),
         history=tuple(feed_rows(events, texts, bookmarks)),
     )
-
-
-def store_not_found(number: int, state: State) -> Exception:
-    from memory.errors import NotFound
-
-    return NotFound(f"no page p{number} at turn {state.turn}; pages go from p1 to p{len(state.pages)}")
 
 
 PAGE_KINDS = ("PageClosed", "BookmarkMade", "PageEvicted", "PagePagedIn", "PagesRecalled", "PagesUsed", "GuestLeft")
@@ -201,6 +177,10 @@ def _view(
     ids |= _bookmark_ids(list(state.pages.values())) | {r.text for r in state.stubs.ranges}
     texts = store.words(scope, sorted(ids - {0}))
     now = fill(state, instruction_tokens(tokens.count))
+
+    def words(text: int) -> str:
+        return texts.get(text, "")
+
     bookmarks = {p.number: p.bookmark for p in state.pages.values() if p.bookmark}
     failed = next((e.body.reason for e in recent if e.step == after.step and isinstance(e.body, StepAbandoned)), "")
     return WindowView(
@@ -222,10 +202,10 @@ def _view(
         free=now.free,
         reply_reserve=now.reply,
         stub_budget=s.stub_budget,
-        segments=tuple(_segments(state, now)),
-        pages=tuple(_page_row(p, state, texts) for p in state.residents),
+        segments=tuple(segments(state, now)),
+        pages=tuple(page_row(p, state, words) for p in state.residents),
         gone=len(state.pages) - len(state.resident),
-        stubs=tuple(_stub_rows(state, texts)),
+        stubs=tuple(stub_rows(state, words)),
         metrics=tuple(_metrics(recent, after)),
         feed=tuple(reversed(feed_rows(feed_events, texts, bookmarks)[-FEED_ROWS:])),
         chat=tuple(_chat_rows(chat_turns, state, texts, _came_by_step(recent))),
@@ -235,68 +215,6 @@ def _view(
 
 def _bookmark_ids(pages: Sequence[Page]) -> set[int]:
     return {i for p in pages if p.bookmark for i in (p.bookmark.stub, p.bookmark.keywords, p.bookmark.description)} - {0}
-
-
-def _segments(state: State, now: Fill) -> list[Segment]:
-    parts = [Segment("system", "system", "system", now.system), Segment("stubs", "stubs", "stubs", now.stubs)]
-    parts += [Segment(p.name, "recalled", p.name, scaled(state, guest_tokens(p))) for p in state.guests]
-    parts += [
-        Segment(p.name, "resident" if p.closed else "new", p.name, scaled(state, p.tokens))
-        for p in state.residents
-        if not p.guest_until
-    ]
-    return [part for part in parts if part.tokens]
-
-
-def _page_row(page: Page, state: State, texts: Mapping[int, str]) -> PageRow:
-    mark = page.bookmark
-    heat = page.heat_at(state.step)
-    return PageRow(
-        number=page.number,
-        name=page.name,
-        title=texts.get(mark.description, "") if mark else "",
-        first=page.first,
-        last=page.last,
-        tokens=page.tokens,
-        state=_page_state(page, state),
-        heat=heat / (1 + heat),
-        hits=page.hits,
-        faults=page.faults,
-        importance=page.importance,
-        marked=any(t.important or t.number in state.marked for t in page.turns),
-        stub=texts.get(mark.stub, "") if mark else "",
-        origin=mark.origin if mark else "",
-        loaded_at=page.loaded_at,
-        used_at=page.used_at,
-        left_at=page.left_at,
-    )
-
-
-def _page_state(page: Page, state: State) -> str:
-    if page.number not in state.resident:
-        return "gone"
-    if page.guest_until:
-        return "guest"
-    if not page.closed:
-        return "growing"
-    return "pinned" if page.number in pinned(state) else "resident"
-
-
-def _stub_rows(state: State, texts: Mapping[int, str]) -> list[StubRow]:
-    rows = []
-    for number in state.stubs.shown:
-        page = state.pages[number]
-        if page.bookmark:
-            keywords = tuple(k for k in texts.get(page.bookmark.keywords, "").split(",") if k)
-            mark = page.bookmark
-            rows.append(
-                StubRow(page.name, number, number, keywords, texts.get(mark.stub, ""), mark.tokens, mark.weight, mark.origin)
-            )
-    for part in state.stubs.ranges:
-        text = texts.get(part.text, "")
-        keywords = tuple(text.partition(":")[2].rstrip("]").split(",")) if ":" in text else ()
-        rows.append(StubRow(f"p{part.first}-p{part.last}", part.first, part.last, keywords, text, part.tokens, 0.0, "range"))
-    return sorted(rows, key=lambda r: (r.first, r.last))
 
 
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,6 @@
+import asyncio
 import json
+import queue
 import subprocess
 import sys
 
@@ -15,10 +17,13 @@ from memory.errors import (
     ModelUnreachable,
     UnknownModel,
 )
-from memory.models.chat import OFFLINE, arguments_in, complete, readable, window_of
+from memory.models.chat import OFFLINE, _litellm, arguments_in, complete, readable, window_of
 
-# litellm ignores this warning itself, but pytest sets the filters anew for each test.
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier")
+# litellm ignores these warnings itself, but pytest sets the filters anew for each test.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier"),
+    pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance is deprecated"),
+]
 
 LLM = "openai/test"
 RECALL = {
@@ -221,7 +226,6 @@ TROUBLE = {
     "broken": (lambda s: s.fails(500, "The server had an error"), ModelError, "failed; ask again later (500"),
     "bad gateway": (lambda s: s.sends(502, "<html>bad gateway</html>"),
                     ModelUnreachable, "at http://127.0.0.1:"),
-    "a login page": (lambda s: s.sends(200, "<html>log in</html>"), ModelError, "reverse proxy"),
     "too long": (lambda s: s.fails(400, "This model's maximum context length is 8192 tokens."),
                  ContextOverflow, "use a smaller window"),
     "too long for llama.cpp": (lambda s: s.fails(400, "the request exceeds the available context size"),
@@ -238,8 +242,6 @@ TROUBLE = {
 @pytest.mark.parametrize(("order", "error", "says"), TROUBLE.values(), ids=TROUBLE)
 def test_trouble_is_named_with_the_model_and_what_would_be_right(server, order, error, says, streamed):
     order(server)
-    if streamed and error is ModelError and "proxy" in says:
-        says, error = "neither text nor", ModelAnswerEmpty  # as a stream, a page of HTML holds no events
     with pytest.raises(error) as caught:
         ask(server, timeout_s=0.5, on_text=(lambda text: None) if streamed else None)
     message = str(caught.value)
@@ -250,6 +252,14 @@ def test_trouble_is_named_with_the_model_and_what_would_be_right(server, order, 
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
     assert len(server.asked) == 1  # nothing is tried twice
+
+
+def test_a_login_page_is_no_answer(server):
+    server.sends(200, "<html>log in</html>")
+    with pytest.raises(ModelError, match="reverse proxy"):
+        ask(server)
+    with pytest.raises(ModelAnswerEmpty):  # as a stream it holds no events
+        ask(server, on_text=lambda text: None)
 
 
 def test_a_key_never_shows_even_where_the_provider_repeats_it(server, monkeypatch):
@@ -385,21 +395,16 @@ def test_the_default_calls_recall_through_the_same_protocol(on_text):
 
 
 def test_the_default_has_the_async_calls_of_a_provider():
-    code = f"""
-import asyncio
-from memory.models.chat import _litellm
-litellm = _litellm()
-async def main():
-    question = {{"role": "user", "content": "What is my budget?"}}
-    call = dict(model="workbench/offline", messages=[*{TALK!r}, question])
-    whole = await litellm.acompletion(**call)
-    stream = await litellm.acompletion(**call, stream=True)
-    text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
-    print(whole.choices[0].message.content == text, text)
-asyncio.run(main())
-"""
-    done = run(code)
-    assert done.stdout.strip() == "True You said: “My budget is 8,000 euros”.", done.stderr
+    litellm = _litellm()
+    call = {"model": OFFLINE, "messages": [*TALK, {"role": "user", "content": "What is my budget?"}]}
+
+    async def both():
+        whole = await litellm.acompletion(**call)
+        stream = await litellm.acompletion(**call, stream=True)
+        return whole, "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+
+    whole, streamed = asyncio.run(both())
+    assert whole.choices[0].message.content == streamed == "You said: “My budget is 8,000 euros”."
 
 
 def test_the_default_fills_no_schema_and_says_so():
@@ -408,21 +413,17 @@ def test_the_default_fills_no_schema_and_says_so():
         offline("Rank the pages.", options={"response_format": schema})
 
 
-def test_callbacks_of_litellm_see_the_default_once_a_call():
-    code = """
-import time
-from memory.models.chat import OFFLINE, _litellm, complete
-litellm, seen = _litellm(), []
-def note(kwargs, response_obj, start_time, end_time):
-    seen.append(kwargs["standard_logging_object"]["total_tokens"])
-litellm.success_callback = [note]
-complete(OFFLINE, [{"role": "user", "content": "thanks"}])
-complete(OFFLINE, [{"role": "user", "content": "thanks"}], on_text=lambda text: None)
-time.sleep(1)
-print(len(seen), min(seen) > 0)
-"""
-    done = run(code)
-    assert done.stdout.strip() == "2 True", done.stderr
+def test_callbacks_of_litellm_see_the_default_once_a_call(monkeypatch):
+    seen = queue.Queue()
+
+    def note(kwargs, response_obj, start_time, end_time):
+        seen.put(kwargs["standard_logging_object"]["total_tokens"])
+
+    monkeypatch.setattr(_litellm(), "success_callback", [note])
+    whole = offline("thanks")
+    offline("thanks", on_text=lambda text: None)
+    assert {seen.get(timeout=10) for _ in range(2)} == {whole.prompt_tokens + whole.completion_tokens}
+    assert seen.empty()
 
 
 def test_what_a_model_reads_is_not_escaped(server):

@@ -1,0 +1,428 @@
+"""What stays in the window in place of a page: a few keywords, and the stub that carries them.
+
+A generator reads one page and what the other pages hold, and returns 2-5 keywords, or none: "nothing here is worth
+a keyword" is an answer. No model is asked here. Stubs follow the paging preprint (arXiv 2604.12376, withdrawn),
+which found that short stubs beat rich ones: a rich one looks sufficient and stops the recall.
+
+Measured on LoCoMo, pages of ten turns, questions answered from the keywords alone (hit@1, n = 1,982, stubs of at
+most 24 tokens): see tests/memory/test_bookmarks.py, which holds each generator to its figure.
+"""
+
+from __future__ import annotations
+
+import random as chance
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from math import exp, log, log10
+from typing import NamedTuple
+
+from memory.errors import UnknownName
+from memory.language import CHINESE_STOP, ENGLISH_STOP, clauses, is_cjk, sentences, terms
+from memory.tokens import count
+
+STUB_TOKENS = 24
+FEWEST, MOST = 2, 5  # keywords of any generator
+MOST_PHRASES = 4  # of `rarity`
+DESCRIPTION = 120  # characters
+
+# Words that fill talk in any conversation, and say when without saying what.
+CHATTER = frozenset(
+    """
+    absolutely ago amazing anything awesome big bit bye cool cute day days definitely everything excited exciting
+    fantastic feel feeling feels felt glad good goodbye great guy guys haha happy hello help helped helping helps hmm
+    incredible keep keeps kind know knew knows last lately little lol look looking looks love loved loving luck made
+    make makes making maybe month months morning need needed needs never new next nice night no not okay one people
+    please pretty question really recently saw see seeing seen share shared sharing soon sorry sound sounds start
+    started starting starts stuff super sure take takes taking thank thanks thing things think thinking thinks thought
+    three thx time times today tomorrow tonight took totally tried tries try trying two want wanted wants way ways week
+    weeks wonderful wow yay year years yep yesterday yup
+    不客气 不错 东西 事情 今天 今晚 介绍 但是 你好 再见 分享 加油 可能 告诉 哈哈 哈哈哈 喜欢 嗯嗯 回答 好吃 好好
+    好的 好看 太好了 完全 对不起 希望 帮助 建议 开心 很多 您好 应该 当时 想要 想起 感觉 感谢 推荐 方面 方式 方法 早上
+    早上好 明天 昨天 晚上 晚安 最近 有点 朋友 没事 没关系 没有 没问题 特别 真是 真的 知道 祝你 祝您 第一 终于 经常 能够
+    一下 保持 听说 好像 尝试 感到 挺好 据我所知 有意思 有时候 有趣 看来 看看 确实 考虑 试试 起来 这是 非常感谢 自己 觉得 觉的 记得 请问 谢谢 这款 进行 通常 问题 需要 非常 高兴
+    """.split()
+)
+_NOISE = CHATTER | ENGLISH_STOP | CHINESE_STOP
+
+
+# What the weight of a word is made of; found on LoCoMo, see `_Weights`.
+SUPPOSED_PAGES = 20  # pages of general language that stand behind a conversation before it has pages of its own
+PAGE_WORDS = 300
+RARE_ENOUGH = 0.03  # share of pages; below it general rarity tells nothing about what will be asked
+TOO_COMMON = 5.75  # zipf, times per billion words as a power of ten: "call", "until", 工作
+EVERYWHERE = 0.6  # share of the other pages; the names of the two speakers, the theme of the whole conversation
+REPEATS = 6  # a word said more often on a page gains nothing further
+UNKNOWN = 2.5  # zipf of a word that no list holds: a name, a product, a slip of the pen
+LONGEST = 24  # characters of a word
+
+Generator = Callable[["PageWords", "Corpus"], tuple[str, ...]]
+Key = str  # a word as pages are compared by it: stemmed, lower case; "" for a word that is no keyword
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    page: int
+    texts: tuple[str, ...]  # one per turn
+
+
+class Corpus:
+    """On how many pages of the conversation so far each word occurs. Adding a page again replaces it."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, frozenset[Key]] = {}
+        self._frequency: Counter[Key] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def __repr__(self) -> str:
+        return f"<Corpus of {len(self)} pages, {len(self._frequency)} words>"
+
+    def add(self, words: PageWords) -> None:
+        keys = frozenset(word.key for word in _read(words).words)
+        old = self._pages.get(words.page, frozenset())
+        self._frequency.update(keys - old)
+        self._frequency.subtract(old - keys)
+        self._pages[words.page] = keys
+
+    def df(self, word: str, besides: int | None = None) -> int:
+        """Pages that hold `word`; page `besides` does not count."""
+        known = _word(word)
+        return self.key_df(known.key, besides) if known else 0
+
+    def key_df(self, key: Key, besides: int | None = None) -> int:
+        own = besides is not None and key in self._pages.get(besides, ())
+        return self._frequency[key] - own
+
+    def others(self, page: int) -> int:
+        """How many pages there are; `page` does not count."""
+        return len(self._pages) - (page in self._pages)
+
+
+def heuristic(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """Dates, quoted titles, numbers and capitalised words of the first four turns (the preprint's)."""
+    opening = PageWords(words.page, words.texts[:4])
+    found = [_unpadded(match[0]) for text in _said(opening) for match in _STRIKING.finditer(text)]
+    found.extend(word.text for word in _read(opening).words if word.alone and word.chinese)
+    return _keywords(found, MOST)
+
+
+def tfidf(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """Single words that are frequent here and rare on the other pages."""
+    singles = {word.key: word for word in reversed(_read(words).words) if word.alone}
+    times = Counter(word.key for word in _read(words).words)
+    pages = corpus.others(words.page) + 2
+
+    def weight(key: Key) -> float:
+        return times[key] * log(pages / (corpus.key_df(key, words.page) + 1))
+
+    ranked = sorted(reversed(singles), key=lambda key: -weight(key))  # stable: the first said wins a tie
+    return _keywords((singles[key].text for key in ranked), MOST)
+
+
+def rarity(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """Phrases that are frequent here, rare on the other pages and not too common in the language."""
+    weights = _Weights(words, corpus)
+    scored = [(score, phrase) for phrase in _read(words).phrases if (score := weights.of_phrase(phrase)) > 0]
+    scored.sort(key=lambda each: -each[0])  # stable: the first said wins a tie
+    ranked = [phrase for _, phrase in scored]
+    return _keywords(_apart(ranked), MOST_PHRASES) or _keywords(_single(ranked), MOST_PHRASES)
+
+
+def random(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """The baseline: any words of the page, the same ones each time."""
+    singles = sorted({word.text for word in _read(words).words if word.alone})
+    chance.Random(words.page).shuffle(singles)
+    return _keywords(singles, MOST_PHRASES)
+
+
+BOOKMARKS: dict[str, Generator] = {f.__name__: f for f in (heuristic, tfidf, rarity, random)}
+
+
+def named(generator: str | Generator) -> Generator:
+    if callable(generator):
+        return generator
+    if generator not in BOOKMARKS:
+        raise UnknownName("bookmark generator", generator, BOOKMARKS)
+    return BOOKMARKS[generator]
+
+
+# Stubs
+
+
+def stub(page: int, keywords: Sequence[str], max_tokens: int = STUB_TOKENS) -> str:
+    """`[p3:allergy,peanut,budget]`, without the last keywords if they do not fit; `[p7]` without any."""
+    return _stub(f"p{page}", keywords, max_tokens)
+
+
+def range_stub(first: int, last: int, keywords: Sequence[str], max_tokens: int = STUB_TOKENS) -> str:
+    """`[p3-p41:…]`, many pages folded into one."""
+    return _stub(f"p{first}-p{last}", keywords, max_tokens)
+
+
+def _stub(pages: str, keywords: Sequence[str], max_tokens: int) -> str:
+    kept = [clean for keyword in keywords if (clean := _clean(keyword))]
+    while kept:
+        whole = f"[{pages}:{','.join(kept)}]"
+        if count(whole) <= max_tokens:
+            return whole
+        kept.pop()
+    return f"[{pages}]"
+
+
+_PAGE_REF = re.compile(
+    r"\s*\[?\s*(?:p|page\s*)?(\d{1,9})\s*(?:[-\u2010-\u2015~]\s*p?(\d{1,9})\s*)?(?:[:：].*)?\]?\s*", re.IGNORECASE | re.DOTALL
+)
+
+
+def parse_page_ref(text: str | int) -> tuple[int, int]:
+    """First and last page, both included, of what a model wrote: 3, "p3", "[p3:allergy]", "p3-p41", "p3–41"."""
+    found = _PAGE_REF.fullmatch(str(text)) if not isinstance(text, bool) else None
+    if found is None:
+        raise ValueError(f"{text!r} names no page; write p3 for one page, p3-p41 for a range")
+    first = int(found[1])
+    last = int(found[2] or first)
+    if last < first:
+        raise ValueError(f"{text!r} runs backwards; write p{last}-p{first}")
+    return first, last
+
+
+def describe(texts: Sequence[str]) -> str:
+    """The page's most telling sentence: the one with the most rare words. One line of at most 120 characters."""
+    candidates = [_one_line(text[a:b]) for text in texts for a, b in sentences(text)]
+    return max(candidates, key=_telling, default="")
+
+
+def _telling(sentence: str) -> float:
+    return sum(log(1 / word.share) for word in set(_read_turn(sentence).words))
+
+
+def _one_line(text: str, limit: int = DESCRIPTION) -> str:
+    line = " ".join(_printable(text).split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    return (cut if is_cjk(cut[-1]) else cut.rsplit(" ", 1)[0]).rstrip() + "…"
+
+
+# Reading a page
+
+
+class _Word(NamedTuple):
+    text: str  # as it was said
+    key: Key
+    share: float  # of the pages of general language that would hold it
+    chinese: bool  # or Japanese, Korean: written without spaces
+    alone: bool  # can be a keyword by itself; a lone Chinese character is half a word as often as not
+
+
+class _Phrase(NamedTuple):
+    """Words side by side, none of them noise: 1-3 English, 1-2 Chinese."""
+
+    text: str
+    keys: tuple[Key, ...]
+
+
+class _Reading(NamedTuple):
+    """A turn or a page."""
+
+    words: list[_Word]
+    phrases: list[_Phrase]
+
+
+class _Weights:
+    """What a word of this page is worth: how often it is said here, times how rarely elsewhere.
+
+    "Elsewhere" is the other pages and, behind them, some supposed pages of general language. With idf alone the
+    first pages of a conversation get the words that every later page has too: hit@1 .23 instead of .32.
+    """
+
+    def __init__(self, words: PageWords, corpus: Corpus) -> None:
+        self._page, self._corpus = words.page, corpus
+        self._others = corpus.others(words.page)
+        said = _read(words).words
+        self._times = Counter(word.key for word in said)
+        self._shares = {word.key: word.share for word in said}
+        self._known: dict[Key, float] = dict.fromkeys(_speakers(words), 0.0)
+
+    def of_phrase(self, phrase: _Phrase) -> float:
+        weights = [self.of(key) for key in phrase.keys]
+        # Between sum and mean: a second word must add something, three need not be three times as good.
+        return sum(weights) / len(weights) ** 0.4 if all(weights) else 0.0
+
+    def of(self, key: Key) -> float:
+        if key not in self._known:
+            self._known[key] = min(self._times[key], REPEATS) * self._idf(key)
+        return self._known[key]
+
+    def _idf(self, key: Key) -> float:
+        held = self._corpus.key_df(key, self._page)
+        if self._others >= 2 and held > EVERYWHERE * self._others:
+            return 0.0
+        return log((self._others + SUPPOSED_PAGES) / (held + SUPPOSED_PAGES * self._shares[key]))
+
+
+@lru_cache(maxsize=32)
+def _read(words: PageWords) -> _Reading:
+    turns = [_read_turn(text) for text in _said(words)]
+    return _Reading([w for turn in turns for w in turn.words], [p for turn in turns for p in turn.phrases])
+
+
+@lru_cache(maxsize=1_024)
+def _read_turn(text: str) -> _Reading:
+    stretches = _stretches(text)
+    phrases = [phrase for stretch in stretches for phrase in _runs(stretch)]
+    return _Reading([word for stretch in stretches for word in stretch], phrases)
+
+
+def _stretches(text: str) -> list[list[_Word]]:
+    """The words of `text` between noise words and punctuation marks."""
+    found: list[list[_Word]] = [[]]
+    for clause in clauses(text):
+        found.append([])
+        for surface in clause:
+            if word := _word(surface):
+                found[-1].append(word)
+            elif found[-1]:
+                found.append([])
+    return [stretch for stretch in found if stretch]
+
+
+def _runs(stretch: list[_Word]) -> Iterator[_Phrase]:
+    for start, first in enumerate(stretch):
+        if first.alone:
+            yield _Phrase(first.text, (first.key,))
+        text, keys = first.text, (first.key,)
+        for word in stretch[start + 1 : start + (2 if first.chinese else 3)]:
+            if first.chinese and not (first.alone and word.alone):
+                break
+            text = f"{text}{'' if word.chinese else ' '}{word.text}"
+            keys = (*keys, word.key)
+            yield _Phrase(text, keys)
+            if word.chinese:
+                break
+
+
+@lru_cache(maxsize=100_000)
+def _word(surface: str) -> _Word | None:
+    """None for noise: function words, chatter, the very common, single letters, overlong strings, contractions."""
+    plain = surface.lower()
+    chinese = is_cjk(surface)
+    zipf = _zipf(plain)
+    common = zipf > TOO_COMMON and not surface.isdigit()
+    if common or plain in _NOISE or len(surface) > LONGEST or not surface[0].isalnum() or _HALF.search(surface):
+        return None
+    key = plain if chinese else " ".join(terms(surface))
+    share = max(RARE_ENOUGH, 1 - exp(-PAGE_WORDS * 10 ** (zipf - 9)))
+    return _Word(surface.replace(",", ""), key, share, chinese, len(surface) > 1) if key else None
+
+
+# Contractions, single letters and digits; Chinese words that begin with a pronoun or a counter: 这部 一家 我会
+_HALF = re.compile(r"['’]|^\w$(?<![\u2e80-\uffff])|^[一这那我你您他她它每某几哪两][^\W\d_a-zA-Z]?$")
+
+
+def _zipf(word: str) -> float:
+    frequency = _frequencies("zh" if is_cjk(word) else "en").get(word)
+    return log10(frequency) + 9 if frequency else UNKNOWN
+
+
+@cache
+def _frequencies(language: str) -> dict[str, float]:
+    """Read directly: wordfreq's own look-up tokenises each word anew."""
+    from wordfreq import get_frequency_dict
+
+    return get_frequency_dict(language)
+
+
+# "Caroline: ..." in front of two turns or more
+_LABEL = re.compile(r"\s*([^\s:：]{1,24}(?: [^\s:：]{1,24})?)[:：]\s")
+
+
+def _labels(words: PageWords) -> set[str]:
+    heads = Counter(found[1] for text in words.texts if (found := _LABEL.match(text)))
+    return {head for head, times in heads.items() if times > 1}
+
+
+def _speakers(words: PageWords) -> set[Key]:
+    return {word.key for label in _labels(words) for part in label.split() if (word := _word(part))}
+
+
+def _said(words: PageWords) -> list[str]:
+    """The turns without the speaker's name in front."""
+    labels = _labels(words)
+    if not labels:
+        return list(words.texts)
+    found = [_LABEL.match(text) for text in words.texts]
+    return [t[m.end() :] if m and m[1] in labels else t for t, m in zip(words.texts, found, strict=True)]
+
+
+# Keywords
+
+
+def _apart(ranked: Iterable[_Phrase]) -> Iterator[str]:
+    """Without those that share a word with a better one."""
+    taken: set[Key] = set()
+    for phrase in ranked:
+        if taken.isdisjoint(phrase.keys):
+            taken.update(phrase.keys)
+            yield phrase.text
+
+
+def _single(ranked: Iterable[_Phrase]) -> Iterator[str]:
+    return (phrase.text for phrase in ranked if len(phrase.keys) == 1)
+
+
+def _keywords(found: Iterable[str], most: int) -> tuple[str, ...]:
+    """The first few that differ and do not lie in each other; none if there are fewer than two."""
+    kept: list[str] = []
+    for keyword in map(_clean, found):
+        folded = keyword.casefold()
+        if keyword and not any(folded in other.casefold() or other.casefold() in folded for other in kept):
+            kept.append(keyword)
+        if len(kept) == most:
+            break
+    return tuple(kept) if len(kept) >= FEWEST else ()
+
+
+def _clean(keyword: str) -> str:
+    """Without what would break a stub or hide in it: its own marks, lines, control and direction characters."""
+    digits = re.sub(r"(?<=\d),(?=\d)", "", keyword)
+    return " ".join(_MARKS.sub(" ", _printable(digits)).split())
+
+
+_MARKS = re.compile(r"[,\[\]:，：［］︐︓﹐﹕]")
+
+
+def _printable(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
+
+
+_MONTH = r"(?:Jan|Febr?|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_CAPITAL = r"[A-Z][\w’'&-]+"
+_STRIKING = re.compile(
+    rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? \d{{4}})?"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|(?:\d{{4}}年)?\d{{1,2}}月(?:\d{{1,2}}[日号])?|\d{{4}}年"
+    r"|《[^《》]{1,20}》|“[^“”]{2,20}”|「[^「」]{1,20}」"
+    rf"|{_CAPITAL}(?: {_CAPITAL}){{0,2}}|\d[\d,.]*\d(?:[%万元块岁])?|\d[%万元块岁]"
+    r"|(?<=[\u4e00-\u9fff])[A-Za-z][\w-]+"
+)
+
+
+def _unpadded(found: str) -> str:
+    """Without quotation marks, and without noise at the ends: "Hey Caroline" is Caroline, "I'm" nothing."""
+    parts = found.strip("《》“”「」").split(" ")
+    while parts and _is_noise(parts[0]):
+        parts.pop(0)
+    while parts and _is_noise(parts[-1]):
+        parts.pop()
+    return " ".join(parts)
+
+
+def _is_noise(word: str) -> bool:
+    return word.lower() in _NOISE or "'" in word or "’" in word

@@ -1,0 +1,102 @@
+"""Copies of the truth, and taking words out of it for good."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, select, text
+
+from memory.errors import NotFound, StoreError, StoreFull, StoreLocked
+from memory.stores.files import BUSY_MS, derived_lock, drop_derived, of_os, translated, uri_of
+from memory.stores.tables import EVENT, LEASE, META, SNAPSHOT, STREAM, TEXT
+
+WIPE = "wipe"  # in `meta` while deleted words may still lie in the file's unused bytes
+WIPE_S = 10.0
+
+
+def backup(source: Path, target: Path) -> Path:
+    """A consistent copy of an SQLite file while others go on writing. Never overwrites; all of it or no file."""
+    if target.exists():
+        raise StoreError(f"{target} exists; a backup never overwrites: give another name")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _room_for(source, target.parent)
+        with translated(part):
+            _copy(source, part)
+        os.link(part, target)  # fails where a file of this name came meanwhile
+    except FileExistsError as error:
+        raise StoreError(f"{target} exists; a backup never overwrites: give another name") from error
+    except OSError as error:
+        raise of_os(error, target.parent) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _room_for(source: Path, folder: Path) -> None:
+    log = source.with_name(source.name + "-wal")
+    need = source.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    free = shutil.disk_usage(folder).free
+    if free < need * 1.1:
+        raise StoreFull(f"a backup needs {need:,} bytes; {free:,} are free at {folder}")
+
+
+def _copy(source: Path, part: Path) -> None:
+    with (
+        closing(sqlite3.connect(uri_of(source, readonly=True), uri=True)) as origin,
+        closing(sqlite3.connect(part)) as copy,
+    ):
+        origin.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")  # a single file, readable from a read-only medium
+
+
+def delete_conversation(connection: Connection, user: str, conversation: str) -> int:
+    """Rows, words and all, in the caller's transaction. Returns the events removed."""
+    mine = (STREAM.c.user == user, STREAM.c.conversation == conversation)
+    streams = list(connection.scalars(select(STREAM.c.id).where(*mine)))
+    if not streams:
+        known = sorted(set(connection.scalars(select(STREAM.c.conversation).where(STREAM.c.user == user))))
+        raise NotFound(f"no conversation {conversation!r} of user {user!r}; known: {', '.join(known[:12]) or 'none'}")
+    for table in (SNAPSHOT, LEASE):
+        connection.execute(delete(table).where(table.c.stream.in_(streams)))
+    removed = connection.execute(delete(EVENT).where(EVENT.c.stream.in_(streams))).rowcount
+    connection.execute(delete(TEXT).where(TEXT.c.user == user, TEXT.c.conversation == conversation))
+    connection.execute(delete(STREAM).where(*mine))
+    connection.execute(text("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'"))
+    connection.execute(META.insert().prefix_with("OR REPLACE"), [{"key": WIPE, "value": "1"}])
+    return removed
+
+
+def wipe(file: Path, wait_s: float = WIPE_S) -> None:
+    """Nothing that was deleted stays readable: not in the file, not in its log, not in what is derived.
+
+    Raises StoreLocked where a long reader keeps the log alive; it is tried again when the store is next opened.
+    """
+    deadline = time.monotonic() + wait_s
+    with translated(file), closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as connection:
+        connection.execute("VACUUM")
+        while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() > deadline:
+                raise StoreLocked(
+                    f"deleted, but {file.name}-wal still holds the words while another program reads the store: "
+                    "close it, then open the store again, which wipes them"
+                )
+            time.sleep(0.05)
+    with derived_lock(file.parent, wait_s) as ours:
+        if not ours:
+            raise StoreLocked(f"deleted, but another process is writing what is derived in {file.parent}; open it again later")
+        drop_derived(file.parent)
+    with translated(file), closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as connection:
+        connection.execute("DELETE FROM meta WHERE key = ?", (WIPE,))
+
+
+def copies(folders: Iterable[Path]) -> list[Path]:
+    """Backups in these folders: they hold what was there when they were made, also what was deleted since."""
+    return sorted(found for folder in folders if folder.is_dir() for found in folder.glob("*.sqlite"))

@@ -1,0 +1,183 @@
+"""One run of a conversation in a store, as the engine writes it: `memory.journal.Journal` over SQLite.
+
+The state kept here is a cache: `load` folds what others committed, and a commit checks that nobody did since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, func, insert, select, text, update
+
+from memory.errors import NotFound, StaleAppend
+from memory.events import Body, Event, encode
+from memory.state import FOLD_VERSION, State, dump
+from memory.stores.tables import EVENT, LEASE, SNAPSHOT, STREAM, TEXT, Stream, from_us, to_us
+
+if TYPE_CHECKING:
+    from memory.stores.sql import Store
+
+SNAPSHOT_STEPS = 200
+ID_BLOCK = 256
+
+
+class SqlJournal:
+    def __init__(self, store: Store, stream: Stream) -> None:
+        self.store = store
+        self.stream = stream
+        self.scope = stream.scope
+        self.lease: tuple[str, int] | None = None  # owner, fence: set while a lease is held
+        self.durable = True
+        self._state: State | None = None
+        self._generation = store.generation()
+        self._texts: dict[int, str] = {}
+        self._all_loaded = False
+        self._by_content: dict[str, int] = {}
+        self._unsaved: dict[int, str] = {}
+        self._ids: Iterator[int] = iter(())
+
+    def load(self) -> State:
+        """The fold of everything committed. Words that no commit took with it are dropped."""
+        self._forget_unsaved()
+        generation = self.store.generation()
+        if generation != self._generation:
+            self._generation, self._state = generation, None
+            self._texts, self._by_content, self._all_loaded = {}, {}, False
+        self.stream = self.store.require(self.scope)
+        if self._state is None or self._state.version != self.stream.version:
+            self._state = self.store.fold_of(self.stream, near=self._state)
+        return self._state
+
+    def _forget_unsaved(self) -> None:
+        for text_id, content in self._unsaved.items():
+            self._texts.pop(text_id, None)
+            if self._by_content.get(content) == text_id:
+                del self._by_content[content]
+        self._unsaved = {}
+
+    # ── words ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def words(self, text: int) -> str:
+        found = self._texts.get(text)
+        if found is None and not self._all_loaded:
+            self._texts = self.store.words(self.scope) | self._texts
+            self._all_loaded = True
+            found = self._texts.get(text)
+        if found is None:
+            found = self.store.words(self.scope, [text]).get(text)
+        if found is None:
+            raise NotFound(f"no text with id {text} in {self.scope.user}/{self.scope.conversation}")
+        self._texts[text] = found
+        return found
+
+    def write(self, content: str) -> int:
+        known = self._by_content.get(content)
+        if known is None:
+            known = self._by_content[content] = self.said(content)
+        return known
+
+    def said(self, content: str) -> int:
+        text_id = next(self._ids, None)
+        if text_id is None:
+            self._ids = self._reserve()
+            text_id = next(self._ids)
+        self._texts[text_id] = self._unsaved[text_id] = content
+        return text_id
+
+    def _reserve(self, block: int = ID_BLOCK) -> Iterator[int]:
+        """Ids that nobody else will give out; gaps are harmless."""
+        sql = "UPDATE meta SET value = CAST(value AS INTEGER) + :n WHERE key = 'next_text' RETURNING value"
+        with self.store.write(durable=False) as connection:
+            end = int(connection.scalar(text(sql), {"n": block}))
+        return iter(range(end - block, end))
+
+    # ── records ───────────────────────────────────────────────────────────────────────────────────────
+
+    def commit(self, bodies: Sequence[Body], step: int, after: State) -> list[Event]:
+        """Append all or none, with the words written since; `after` is their fold.
+
+        Raises StaleAppend if the run moved on, was deleted, or was taken over by another owner of its lease.
+        """
+        if not bodies:
+            return []
+        now, first = to_us(self.store.clock()), after.version - len(bodies) + 1
+        rows = [self._row(body, first + i, step, now) for i, body in enumerate(bodies)]
+        snapshot = dump(after) if _is_due(after) else None
+        with self.store.write(durable=self.durable) as connection:
+            self._check(connection, first - 1)
+            last = self._append(connection, rows, after, now, snapshot)
+        self._unsaved = {}
+        self._state = after
+        at, seqs = from_us(now), count(last - len(bodies) + 1)
+        return [Event(next(seqs), first + i, step, at, body) for i, body in enumerate(bodies)]
+
+    def _append(
+        self, connection: Connection, rows: list[dict[str, Any]], after: State, now_us: int, snapshot: bytes | None
+    ) -> int:
+        """Write words, records and what follows from them. Returns the last seq."""
+        words = [
+            {"id": i, "user": self.scope.user, "conversation": self.scope.conversation, "content": content}
+            for i, content in self._unsaved.items()
+        ]
+        if words:
+            connection.execute(insert(TEXT), words)
+        connection.execute(insert(EVENT), rows)
+        connection.execute(update(STREAM).where(STREAM.c.id == self.stream.id).values(last_us=now_us, **head_of(after)))
+        if snapshot is not None:
+            save_snapshot(connection, self.stream.id, after.version, snapshot)
+        return int(connection.scalar(select(func.max(EVENT.c.seq))) or 0)
+
+    def _row(self, body: Body, version: int, step: int, now_us: int) -> dict[str, Any]:
+        return {
+            "stream": self.stream.id,
+            "version": version,
+            "user": self.scope.user,
+            "conversation": self.scope.conversation,
+            "step": step,
+            "turn": getattr(getattr(body, "turn", None), "number", None),
+            "kind": body.kind,
+            "kind_version": body.version,
+            "at_us": now_us,
+            "body": encode(body),
+        }
+
+    def _check(self, connection: Connection, expected: int) -> None:
+        version = connection.scalar(select(STREAM.c.version).where(STREAM.c.id == self.stream.id))
+        if version is None:
+            raise StaleAppend(f"{self.scope} was deleted meanwhile; nothing was written")
+        if version != expected:
+            raise StaleAppend(f"{self.scope} is at version {version}, not {expected}: read it again, then write")
+        if self.lease is not None:
+            lease = select(LEASE.c.owner, LEASE.c.fence).where(LEASE.c.stream == self.stream.id)
+            held = connection.execute(lease).first()
+            if held is None or tuple(held) != self.lease:
+                raise StaleAppend(f"another process took {self.scope} over; this step's rest was not written")
+
+
+def _is_due(state: State) -> bool:
+    return bool(state.step) and not state.open_step and state.step % SNAPSHOT_STEPS == 0
+
+
+def snapshots_due(before: State, after: State) -> bool:
+    """Whether the live engine would have kept a snapshot at the end of this step."""
+    return before.open_step and _is_due(after)
+
+
+def save_snapshot(connection: Connection, stream: int, version: int, state: bytes) -> None:
+    row = {"stream": stream, "version": version, "fold_version": FOLD_VERSION, "state": state}
+    connection.execute(insert(SNAPSHOT).prefix_with("OR REPLACE"), [row])
+
+
+def head_of(state: State) -> dict[str, Any]:
+    """What a stream's head repeats of its state."""
+    return {
+        "version": state.version,
+        "turns": state.turn,
+        "steps": state.step,
+        "open_step": state.open_step,
+        "title": state.title,
+        "source": state.source,
+        "settings": state.settings.hash,
+    }

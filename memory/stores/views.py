@@ -1,0 +1,398 @@
+"""What `workbench sql` asks: views over the log, their columns in words, and the tables that carry them.
+
+Each record is taken apart once, when it arrives, into one narrow table per question (`Taken`); a view only joins
+them. No view parses JSON, so a million events answer in tens of milliseconds.
+
+A run that continues another (a branch) shows only its own rows here. What it took over, the pages and bookmarks
+it began with, stands in the tables marked `inherited`: looked up, never shown twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SCHEMA = 1  # grows with any change below: a file of another number is made anew
+
+BASE = """
+CREATE SCHEMA raw;
+CREATE TABLE raw.about (schema_number INTEGER, generation BIGINT);
+CREATE TABLE raw.stream (id INTEGER, "user" VARCHAR, conversation VARCHAR, run VARCHAR, parent INTEGER,
+    parent_version INTEGER);
+CREATE TABLE raw.event (seq BIGINT, stream INTEGER, version INTEGER, step INTEGER, turn INTEGER, kind VARCHAR,
+    happened_at TIMESTAMPTZ, body VARCHAR);
+CREATE TABLE raw.word (rev BIGINT, id BIGINT, content VARCHAR);
+"""
+COMMON = "seq BIGINT, stream INTEGER, version INTEGER, step INTEGER, happened_at TIMESTAMPTZ, inherited BOOLEAN"
+STAGES = ("receive", "plan", "assemble", "model", "recall", "settle")
+SECTIONS = ("system", "stubs", "recalled", "resident", "new", "exchange")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One table: of which kinds it is made, how their body is read, and its columns as (type, expression)."""
+
+    table: str
+    kinds: tuple[str, ...]
+    shape: str  # JSON; the body is then `b` in the expressions
+    columns: dict[str, tuple[str, str]]
+    each: str = ""  # a list in the body, one row for each of its items, which is then `i`
+
+    @property
+    def create(self) -> str:
+        own = "".join(f', "{name}" {kind}' for name, (kind, _) in self.columns.items())
+        return f"CREATE TABLE raw.{self.table} ({COMMON}{own});\n"
+
+    @property
+    def insert(self) -> str:
+        """From `batch`, the events that just arrived; a body that cannot be read gives NULLs, `verify` names it."""
+        kinds = ", ".join(f"'{kind}'" for kind in self.kinds)
+        own = "".join(f', {expression} AS "{name}"' for name, (_, expression) in self.columns.items())
+        items = f", unnest({self.each}) AS each(i)" if self.each else ""
+        return (
+            f"INSERT INTO raw.{self.table} BY NAME SELECT seq, stream, version, step, happened_at, "
+            f"false AS inherited{own} FROM (SELECT *, TRY(from_json(body, '{self.shape}')) AS b FROM batch "
+            f"WHERE kind IN ({kinds})) AS took{items}"
+        )
+
+
+CLOSING = Taken(
+    "closing", ("PageClosed",), '{"page":"INTEGER","rule":"VARCHAR","importance":"DOUBLE","why_important":"VARCHAR"}',
+    {"page": ("INTEGER", "b.page"), "rule": ("VARCHAR", "b.rule"), "importance": ("DOUBLE", "b.importance"),
+     "why": ("VARCHAR", "b.why_important")},
+)  # fmt: skip
+BOOKMARK = Taken(
+    "bookmark", ("BookmarkMade",),
+    '{"page":"INTEGER","bookmark":{"stub":"BIGINT","keywords":"BIGINT","description":"BIGINT","tokens":"INTEGER",'
+    '"origin":"VARCHAR","weight":"DOUBLE"}}',
+    {"page": ("INTEGER", "b.page"), "stub": ("BIGINT", "b.bookmark.stub"), "keywords": ("BIGINT", "b.bookmark.keywords"),
+     "description": ("BIGINT", "b.bookmark.description"), "tokens": ("INTEGER", "b.bookmark.tokens"),
+     "origin": ("VARCHAR", "b.bookmark.origin"), "weight": ("DOUBLE", "b.bookmark.weight")},
+)  # fmt: skip
+SETTING = Taken("setting", ("SettingsChanged",), '{"hash":"VARCHAR"}', {"hash": ("VARCHAR", "b.hash")})
+MARK = Taken(
+    "mark", ("TurnMarked",), '{"turn":"INTEGER","important":"BOOLEAN"}',
+    {"turn": ("INTEGER", "b.turn"), "important": ("BOOLEAN", "b.important")},
+)  # fmt: skip
+PIECE = Taken(
+    "piece", ("MessageReceived", "MessageReplied"),
+    '{"turn":{"number":"INTEGER","role":"VARCHAR","text":"BIGINT","tokens":"INTEGER","said_at":"TIMESTAMPTZ",'
+    '"speaker":"VARCHAR","piece":"INTEGER","pieces":"INTEGER","important":"BOOLEAN"}}',
+    {"turn": ("INTEGER", "b.turn.number"), "role": ("VARCHAR", "b.turn.role"), "speaker": ("VARCHAR", "b.turn.speaker"),
+     "said_at": ("TIMESTAMPTZ", "b.turn.said_at"), "tokens": ("INTEGER", "b.turn.tokens"), "text": ("BIGINT", "b.turn.text"),
+     "piece": ("INTEGER", "coalesce(b.turn.piece, 0)"), "pieces": ("INTEGER", "coalesce(b.turn.pieces, 1)"),
+     "important": ("BOOLEAN", "coalesce(b.turn.important, false)"),
+     "opens": ("BOOLEAN", "kind = 'MessageReceived' AND coalesce(b.turn.piece, 0) = 0"),
+     "page": ("INTEGER", "closed_before + 1")},
+)  # fmt: skip
+OTHERS = (
+    Taken(
+        "eviction", ("PageEvicted",),
+        '{"page":"INTEGER","policy":"VARCHAR","score":"DOUBLE","runner_up":"INTEGER","runner_up_score":"DOUBLE",'
+        '"freed_tokens":"INTEGER","cause":"VARCHAR","used_tokens":"INTEGER","limit_tokens":"INTEGER"}',
+        {"page": ("INTEGER", "b.page"), "policy": ("VARCHAR", "b.policy"), "score": ("DOUBLE", "b.score"),
+         "runner_up": ("INTEGER", "nullif(b.runner_up, 0)"),
+         "runner_up_score": ("DOUBLE", "CASE WHEN b.runner_up > 0 THEN b.runner_up_score END"),
+         "freed_tokens": ("INTEGER", "b.freed_tokens"), "cause": ("VARCHAR", "b.cause"),
+         "used_tokens": ("INTEGER", "b.used_tokens"), "limit_tokens": ("INTEGER", "b.limit_tokens")},
+    ),
+    Taken(
+        "paging", ("PagePagedIn",), '{"page":"INTEGER","by":"VARCHAR","tokens":"INTEGER","thrash":"BOOLEAN"}',
+        {"page": ("INTEGER", "b.page"), "by": ("VARCHAR", "b.by"), "tokens": ("INTEGER", "b.tokens"),
+         "thrash": ("BOOLEAN", "b.thrash")},
+    ),
+    Taken(
+        "recall", ("PagesRecalled",),
+        '{"by":"VARCHAR","asked":["VARCHAR"],"question":"BIGINT","resident":["INTEGER"],"came":["INTEGER"],'
+        '"refused":[{"ref":"VARCHAR","reason":"VARCHAR"}],"right":"BOOLEAN","note":"VARCHAR"}',
+        {"by": ("VARCHAR", "b.by"), "asked": ("VARCHAR[]", "b.asked"), "question": ("BIGINT", "b.question"),
+         "came": ("INTEGER[]", "b.came"), "resident": ("INTEGER[]", "b.resident"),
+         "refused": ("VARCHAR[]", "list_transform(b.refused, lambda r: r.ref || ': ' || r.reason)"),
+         "was_right": ("BOOLEAN", 'b."right"'), "note": ("VARCHAR", "b.note")},
+    ),
+    Taken("use", ("PagesUsed",), '{"pages":[{"page":"INTEGER"}]}', {"page": ("INTEGER", "i.page")}, each="b.pages"),
+    Taken(
+        "prompt", ("PromptAssembled",),
+        '{"round":"INTEGER","messages":["JSON"],"tokens":"INTEGER","hash":"VARCHAR","sections":{'
+        + ",".join(f'"{s}":"INTEGER"' for s in SECTIONS) + "}}",
+        {"round": ("INTEGER", "b.round"), "tokens": ("INTEGER", "b.tokens"), "hash": ("VARCHAR", "b.hash"),
+         "messages": ("INTEGER", "len(b.messages)"),
+         **{s: ("INTEGER", f"coalesce(b.sections.{s}, 0)") for s in SECTIONS}},
+    ),
+    Taken(
+        "call", ("ModelCalled",), '{"prompt_tokens":"INTEGER","completion_tokens":"INTEGER","cost_usd":"DOUBLE"}',
+        {"prompt_tokens": ("INTEGER", "b.prompt_tokens"), "completion_tokens": ("INTEGER", "b.completion_tokens"),
+         "cost_usd": ("DOUBLE", "b.cost_usd")},
+    ),
+    Taken(
+        "ending", ("StepFinished", "StepAbandoned"),
+        '{"reason":"VARCHAR","ms":{' + ",".join(f'"{s}":"DOUBLE"' for s in STAGES) + "}}",
+        {"state": ("VARCHAR", "CASE kind WHEN 'StepFinished' THEN 'finished' ELSE 'abandoned' END"),
+         "reason": ("VARCHAR", "b.reason"),
+         **{s: ("DOUBLE", f"b.ms.{s}") for s in STAGES}},
+    ),
+)  # fmt: skip
+
+HANDED_DOWN = (BOOKMARK, SETTING, MARK, PIECE)  # what a branch begins with, beside CLOSING
+TAKEN = (CLOSING, *HANDED_DOWN, *OTHERS)
+
+# A page is the turns between two closings: how many closed before a turn says on which it stands.
+CLOSED_BEFORE = (
+    "(SELECT m.*, coalesce(c.page, 0) AS closed_before FROM {batch} m ASOF LEFT JOIN "
+    "(SELECT stream, version, page FROM raw.closing WHERE stream IN (SELECT stream FROM {batch})) c "
+    "ON m.stream = c.stream AND m.version > c.version)"
+)
+
+
+def inherit(table: str) -> str:
+    """Rows that the branch `$child` takes over from `$parent`, up to `$version`."""
+    return (
+        f"INSERT INTO raw.{table} SELECT * REPLACE ($child AS stream, true AS inherited) FROM raw.{table} "
+        "WHERE stream = $parent AND version <= $version"
+    )
+
+
+# ── the views ─────────────────────────────────────────────────────────────────────────────────────────
+
+WHOSE = 's."user", s.conversation, s.run'
+_STREAM = "JOIN raw.stream s ON s.id = {0}.stream"
+
+TURNS = f"""
+SELECT {WHOSE}, t.turn, t.role, t.speaker, t.said_at, t.tokens, t.pieces, t.page, t.step,
+       t.important OR coalesce(m.important, false) AS important, w.content AS text
+FROM (SELECT stream, turn, any_value(role) AS role, any_value(speaker) AS speaker, any_value(said_at) AS said_at,
+             sum(tokens)::INTEGER AS tokens, max(pieces) AS pieces, min(page) AS page, min(step) AS step,
+             bool_or(important) AS important, any_value(text) AS text
+      FROM raw.piece WHERE NOT inherited GROUP BY stream, turn) t
+{_STREAM.format("t")}
+LEFT JOIN (SELECT stream, turn, arg_max(important, version) AS important FROM raw.mark GROUP BY stream, turn) m
+       ON m.stream = t.stream AND m.turn = t.turn
+LEFT JOIN raw.word w ON w.id = t.text
+"""
+
+STEPS = f"""
+SELECT {WHOSE}, p.step,
+       coalesce(e.state, CASE WHEN p.step = max(p.step) OVER (PARTITION BY p.stream) THEN 'running' ELSE 'abandoned' END)
+           AS state,
+       e.reason, p.happened_at AS started_at, e.happened_at AS ended_at,
+       {" + ".join(f"coalesce(e.{stage}, 0)" for stage in STAGES)} AS total_ms,
+       {", ".join(f"e.{stage} AS {stage}_ms" for stage in STAGES)},
+       coalesce(c.prompt_tokens, 0) AS prompt_tokens, coalesce(c.completion_tokens, 0) AS completion_tokens,
+       CASE WHEN c.step IS NULL THEN 0 ELSE c.cost_usd END AS cost_usd, coalesce(c.calls, 0) AS calls,
+       coalesce(r.n, 0) AS recalls, coalesce(f.n, 0) AS faults, coalesce(v.n, 0) AS evictions, h.hash AS settings
+FROM (SELECT * FROM raw.piece WHERE opens AND NOT inherited) p
+{_STREAM.format("p")}
+LEFT JOIN raw.ending e ON e.stream = p.stream AND e.step = p.step
+LEFT JOIN (SELECT stream, step, sum(prompt_tokens)::INTEGER AS prompt_tokens, count(*) AS calls,
+                  sum(completion_tokens)::INTEGER AS completion_tokens,
+                  CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd) END AS cost_usd
+           FROM raw.call GROUP BY stream, step) c ON c.stream = p.stream AND c.step = p.step
+LEFT JOIN (SELECT stream, step, count(*) AS n FROM raw.recall GROUP BY stream, step) r
+       ON r.stream = p.stream AND r.step = p.step
+LEFT JOIN (SELECT stream, step, count(*) AS n FROM raw.paging GROUP BY stream, step) f
+       ON f.stream = p.stream AND f.step = p.step
+LEFT JOIN (SELECT stream, step, count(*) AS n FROM raw.eviction GROUP BY stream, step) v
+       ON v.stream = p.stream AND v.step = p.step
+ASOF LEFT JOIN raw.setting h ON h.stream = p.stream AND p.version > h.version
+"""
+
+EVENTS = f"""
+SELECT e.seq, {WHOSE}, e.version, e.step, e.turn, e.kind, e.happened_at, e.body::JSON AS body
+FROM raw.event e {_STREAM.format("e")}
+"""
+
+PROMPTS = f"""
+SELECT {WHOSE}, p.step, p.round, p.tokens, {", ".join(f"p.{s}" for s in SECTIONS)}, p.hash, p.messages,
+       p.happened_at, p.version
+FROM raw.prompt p {_STREAM.format("p")}
+"""
+
+_RANGES = """(SELECT stream, page, min(turn) AS first_turn, max(turn) AS last_turn, sum(tokens)::INTEGER AS tokens,
+             bool_or(NOT inherited) AS own FROM raw.piece GROUP BY stream, page)"""
+
+EVICTIONS = f"""
+SELECT {WHOSE}, v.step, v.page, v.policy, v.score, v.runner_up, v.runner_up_score, v.freed_tokens, v.cause,
+       v.used_tokens, v.limit_tokens, w.content AS stub, g.first_turn, g.last_turn, v.faults_after, v.happened_at,
+       v.version
+FROM (SELECT e.*, count(f.version) AS faults_after FROM raw.eviction e
+      LEFT JOIN raw.paging f ON f.stream = e.stream AND f.page = e.page AND f.version > e.version
+      GROUP BY ALL) v
+{_STREAM.format("v")}
+LEFT JOIN {_RANGES} g ON g.stream = v.stream AND g.page = v.page
+ASOF LEFT JOIN raw.bookmark b ON b.stream = v.stream AND b.page = v.page AND v.version > b.version
+LEFT JOIN raw.word w ON w.id = b.stub
+"""
+
+RECALLS = f"""
+SELECT {WHOSE}, r.step, r.by, r.asked, w.content AS question, r.came, r.resident, r.refused, r.was_right, r.note,
+       r.happened_at, r.version
+FROM raw.recall r {_STREAM.format("r")} LEFT JOIN raw.word w ON w.id = r.question
+"""
+
+BOOKMARKS = f"""
+SELECT {WHOSE}, b.page, k.content AS keywords, t.content AS stub, d.content AS description, b.tokens, b.origin, b.weight,
+       b.step AS made_step, b.happened_at AS made_at, b.version
+FROM raw.bookmark b {_STREAM.format("b")}
+LEFT JOIN raw.word k ON k.id = b.keywords
+LEFT JOIN raw.word t ON t.id = b.stub
+LEFT JOIN raw.word d ON d.id = b.description
+WHERE NOT b.inherited
+"""
+
+PAGES = f"""
+SELECT {WHOSE}, g.page, g.first_turn, g.last_turn, g.tokens, c.rule, c.importance, c.why, c.step AS closed_step,
+       coalesce(v.n, 0) AS evictions, coalesce(f.n, 0) AS faults, coalesce(u.n, 0) AS uses
+FROM {_RANGES} g
+{_STREAM.format("g")}
+LEFT JOIN raw.closing c ON c.stream = g.stream AND c.page = g.page
+LEFT JOIN (SELECT stream, page, count(*) AS n FROM raw.eviction GROUP BY stream, page) v
+       ON v.stream = g.stream AND v.page = g.page
+LEFT JOIN (SELECT stream, page, count(*) AS n FROM raw.paging GROUP BY stream, page) f
+       ON f.stream = g.stream AND f.page = g.page
+LEFT JOIN (SELECT stream, page, count(*) AS n FROM raw.use GROUP BY stream, page) u
+       ON u.stream = g.stream AND u.page = g.page
+WHERE g.own
+"""
+
+QUERIES = {
+    "turns": TURNS,
+    "steps": STEPS,
+    "events": EVENTS,
+    "prompts": PROMPTS,
+    "evictions": EVICTIONS,
+    "recalls": RECALLS,
+    "bookmarks": BOOKMARKS,
+    "pages": PAGES,
+}
+
+ABOUT: dict[str, str] = {
+    "turns": "One row a turn: who said what, when, and on which page it stands.",
+    "steps": "One row a step: a user's message through its reply, with times, tokens, cost and what moved.",
+    "events": "The log itself, one row a record.",
+    "prompts": "One row a call of the model: how many tokens each section of the prompt took.",
+    "evictions": "One row each time a page left the window: why this page, what stayed behind, was it missed.",
+    "recalls": "One row a recall: what was asked and what came of it.",
+    "bookmarks": "One row for every version of every bookmark.",
+    "pages": "One row a page, the one that still grows included.",
+}
+
+_WHOSE = {
+    "user": "whose memory",
+    "conversation": "which conversation",
+    "run": "live, recorded, or the name of a replay; a branch shows only its own rows",
+}
+_WHEN = {"happened_at": "when it was recorded, UTC", "version": "place in the run's own log, from 1"}
+
+VIEWS: dict[str, dict[str, str]] = {
+    "turns": {
+        **_WHOSE,
+        "turn": "number of the turn, from 1",
+        "role": "user, assistant, tool or system",
+        "speaker": "name of who spoke, empty if only the role is known",
+        "said_at": "when it was said",
+        "tokens": "of all its pieces, with what the chat format adds",
+        "pieces": "in how many pieces a long message was cut, 1: not cut",
+        "page": "page that it stands on; for a cut message that of its first piece",
+        "step": "step that it belongs to",
+        "important": "marked by the user",
+        "text": "its words",
+    },
+    "steps": {
+        **_WHOSE,
+        "step": "number of the step, from 1",
+        "state": "finished, abandoned, or running",
+        "reason": "why it was abandoned",
+        "started_at": "when its message was safe",
+        "ended_at": "when its reply was committed; empty while it runs",
+        "total_ms": "milliseconds of all stages",
+        **{f"{stage}_ms": f"milliseconds in stage {stage}; empty where it did not take place" for stage in STAGES},
+        "prompt_tokens": "as the model counted them, all its calls",
+        "completion_tokens": "the same for what it answered",
+        "cost_usd": "of all its calls; empty if the price of one is unknown",
+        "calls": "calls of the model",
+        "recalls": "recalls in this step",
+        "faults": "pages that came back",
+        "evictions": "pages that left",
+        "settings": "hash of the settings it ran under",
+    },
+    "events": {
+        "seq": "place in the store's log",
+        **_WHOSE,
+        "version": _WHEN["version"],
+        "step": "step that it belongs to, 0: before the first",
+        "turn": "of messages only: the turn that was said",
+        "kind": "what happened",
+        "happened_at": _WHEN["happened_at"],
+        "body": "the record as JSON; words stand in it as ids",
+    },
+    "prompts": {
+        **_WHOSE,
+        "step": "step that it belongs to",
+        "round": "0, or how many recalls came before it in this step",
+        "tokens": "of the whole prompt, as we count",
+        **{section: f"tokens of section {section}" for section in SECTIONS},
+        "hash": "names the prompt: same hash, same prompt",
+        "messages": "how many messages it has",
+        **_WHEN,
+    },
+    "evictions": {
+        **_WHOSE,
+        "step": "step in which it left",
+        "page": "page that left",
+        "policy": "eviction policy that chose it",
+        "score": "its score: the lowest leaves",
+        "runner_up": "page that would have left next; empty: there was none",
+        "runner_up_score": "and its score",
+        "freed_tokens": "tokens that it gave back",
+        "cause": "what made room necessary",
+        "used_tokens": "tokens in use before it left",
+        "limit_tokens": "limit that they were over",
+        "stub": "bookmark that stayed in its place, as it was then",
+        "first_turn": "first turn on the page",
+        "last_turn": "last turn on the page",
+        "faults_after": "how often it was brought back afterwards",
+        **_WHEN,
+    },
+    "recalls": {
+        **_WHOSE,
+        "step": "step that it belongs to",
+        "by": "model, recorded, user or probe",
+        "asked": "names of pages it asked for",
+        "question": "words it asked with, empty if none",
+        "came": "pages that came back",
+        "resident": "pages that were there already",
+        "refused": "what did not come, each with its reason",
+        "was_right": "against labels: is the evidence there now; empty without labels",
+        "note": "why a question found nothing",
+        **_WHEN,
+    },
+    "bookmarks": {
+        **_WHOSE,
+        "page": "its page",
+        "keywords": "separated by commas; empty: a bare bookmark",
+        "stub": "as it stands in the prompt",
+        "description": "one readable sentence",
+        "tokens": "of the stub",
+        "origin": "generator that made it, or user",
+        "weight": "2: from a message that the user marked",
+        "made_step": "step in which it was made",
+        "made_at": "when it was made, UTC",
+        "version": _WHEN["version"],
+    },
+    "pages": {
+        **_WHOSE,
+        "page": "number of the page, from 1",
+        "first_turn": "first turn on it",
+        "last_turn": "last turn on it, so far",
+        "tokens": "of its turns",
+        "rule": "boundary rule that closed it; empty: it still grows",
+        "importance": "0 to 1",
+        "why": "reason of the importance",
+        "closed_step": "step in which it closed; empty: it still grows",
+        "evictions": "how often it left in this run",
+        "faults": "how often it came back in this run",
+        "uses": "replies that used its words",
+    },
+}
+
+CREATE_TABLES = BASE + "".join(taken.create for taken in TAKEN)
+CREATE_VIEWS = "".join(f"CREATE VIEW {name} AS {query};\n" for name, query in QUERIES.items())

@@ -1,0 +1,1 @@
+"""Recorded conversations: read them, import them into a store, replay them through the memory engine."""

@@ -1,0 +1,212 @@
+"""A recording as a store keeps it: the records of a run without decisions, and the recording read back from a run.
+
+A later replay needs no file: what was asked back stands in `PagesRecalled` by "recorded", labels in
+`MessageReceived.evidence` and `QuestionLabelled`. Read back, a live run is a recording too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from memory import tokens
+from memory.events import (
+    Body,
+    ConversationStarted,
+    Event,
+    MessageReceived,
+    MessageReplied,
+    PagesRecalled,
+    QuestionLabelled,
+    StepFinished,
+    TextRedacted,
+    TurnMarked,
+)
+from memory.redaction import clean, redact
+from memory.scope import RECORDED, Scope
+from memory.stores.sql import Store
+from memory.turns import MESSAGE_TOKENS, Call, Turn, Words
+from sessions.recording import Question, RecordedCall, RecordedRecall, RecordedTurn, Recording
+
+Said = Callable[[str], int]  # words to their new id
+KINDS = tuple(
+    kind.__name__
+    for kind in (ConversationStarted, MessageReceived, MessageReplied, PagesRecalled, QuestionLabelled, TurnMarked)
+)
+ASKED_BACK = ("recorded", "model", "user")  # what a replay asks again; not what a label asked for
+
+
+def steps_of(turns: Sequence[RecordedTurn]) -> Iterator[Sequence[RecordedTurn]]:
+    """A user's turn through the turns that answer it; what stands before the first one is a step of its own."""
+    starts = [i for i, turn in enumerate(turns) if turn.role == "user" or i == 0]
+    for first, after in pairwise([*starts, len(turns)]):
+        yield turns[first:after]
+
+
+def redacted(recording: Recording) -> Recording:
+    """As a store would keep it: no secrets, no halves of characters."""
+
+    def keep(text: str) -> str:
+        return redact(clean(text))[0]
+
+    turns = tuple(
+        replace(
+            turn,
+            text=keep(turn.text),
+            calls=tuple(replace(call, arguments=keep(call.arguments)) for call in turn.calls),
+            recalls=tuple(replace(recall, question=keep(recall.question)) for recall in turn.recalls),
+        )
+        for turn in recording.turns
+    )
+    questions = tuple(replace(q, question=keep(q.question), answer=keep(q.answer)) for q in recording.questions)
+    return replace(recording, turns=turns, questions=questions, title=keep(recording.title))
+
+
+# ── into records ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def opening(recording: Recording, said: Said) -> list[Body]:
+    system = clean(recording.system)
+    bodies = _Bodies(said)
+    bodies.records.append(
+        ConversationStarted(
+            title=bodies.text(recording.title),
+            system=said(system) if system else 0,
+            system_tokens=tokens.count(system),
+            language=recording.language,
+            source=recording.format or "recording",
+        )
+    )
+    return bodies.records
+
+
+def step_records(turns: Sequence[RecordedTurn], said: Said) -> list[Body]:
+    bodies = _Bodies(said)
+    for turn in turns:
+        for recall in turn.recalls:
+            bodies.records.append(_recall(recall, bodies))
+        said_turn = _turn(turn, bodies)
+        if turn.role == "user":
+            bodies.records.append(MessageReceived(said_turn, turn.evidence))
+        else:
+            bodies.records.append(MessageReplied(said_turn))
+    return [*bodies.records, StepFinished({})]
+
+
+def question_records(questions: Iterable[Question], said: Said) -> list[Body]:
+    bodies = _Bodies(said)
+    for q in questions:
+        record = QuestionLabelled(bodies.text(q.question), bodies.text(q.answer), q.evidence, q.category)
+        bodies.records.append(record)
+    return bodies.records
+
+
+@dataclass(slots=True)
+class _Bodies:
+    """Records on their way in; secrets leave the words before these get their id."""
+
+    said: Said
+    records: list[Body] = field(default_factory=list)
+
+    def text(self, words: str) -> int:
+        if not words:
+            return 0
+        kept, removed = redact(clean(words))
+        text_id = self.said(kept)
+        if removed:
+            self.records.append(TextRedacted(text_id, removed))
+        return text_id
+
+
+def _turn(turn: RecordedTurn, bodies: _Bodies) -> Turn:
+    """Whole, however long: pieces and pages are decisions, and a recording holds none."""
+    kept = clean(turn.text)
+    return Turn(
+        number=turn.number,
+        role=turn.role,
+        text=bodies.text(turn.text) or bodies.said(""),
+        tokens=tokens.count(kept) + MESSAGE_TOKENS,
+        said_at=turn.said_at,
+        speaker=turn.speaker,
+        calls=tuple(Call(c.id, c.name, bodies.text(c.arguments)) for c in turn.calls),
+        answers=turn.answers,
+        important=turn.important,
+    )
+
+
+def _recall(recall: RecordedRecall, bodies: _Bodies) -> PagesRecalled:
+    return PagesRecalled(
+        call="", by="recorded", asked=(), question=bodies.text(recall.question), turns=recall.turns,
+        resident=(), came=(), opened=(), refused=(), candidates=(),
+    )  # fmt: skip
+
+
+# ── and back ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def recording_of(store: Store, scope: Scope) -> Recording:
+    """The recording that a run amounts to, each turn with its text id; of an imported conversation, the import.
+
+    Raises NotFound if there is neither the run nor a recording.
+    """
+    if store.stream(scope) is None and store.stream(scope.at(RECORDED)) is not None:
+        scope = scope.at(RECORDED)
+    return read_back(store.events(scope, kinds=KINDS), store.words(scope).__getitem__, scope)
+
+
+def read_back(events: Iterable[Event], words: Words, scope: Scope) -> Recording:
+    back = _Back(words)
+    for event in events:
+        back.take(event.body)
+    turns = [replace(turn, important=back.marks.get(turn.number, turn.important)) for turn in back.turns]
+    return Recording(
+        scope.conversation, scope.user, tuple(turns), back.title, back.language, back.system, tuple(back.questions), back.source
+    )
+
+
+@dataclass(slots=True)
+class _Back:
+    words: Words
+    turns: list[RecordedTurn] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    recalls: list[RecordedRecall] = field(default_factory=list)  # asked back, not yet answered
+    marks: dict[int, bool] = field(default_factory=dict)
+    title: str = ""
+    system: str = ""
+    language: str = ""
+    source: str = ""
+
+    def take(self, body: Body) -> None:
+        if isinstance(body, MessageReceived | MessageReplied):
+            self._turn(body)
+        elif isinstance(body, PagesRecalled):
+            if body.by in ASKED_BACK and body.turns:
+                self.recalls.append(RecordedRecall(body.turns, self._text(body.question)))
+        elif isinstance(body, QuestionLabelled):
+            question, answer = self._text(body.question), self._text(body.answer)
+            self.questions.append(Question(question, answer, body.evidence, body.category))
+        elif isinstance(body, TurnMarked):
+            self.marks[body.turn] = body.important
+        elif isinstance(body, ConversationStarted):
+            self.title, self.system = self._text(body.title), self._text(body.system)
+            self.language, self.source = body.language, body.source
+
+    def _text(self, text: int) -> str:
+        return self.words(text) if text else ""
+
+    def _turn(self, body: MessageReceived | MessageReplied) -> None:
+        turn = body.turn
+        if turn.piece:  # its first piece brought the whole text
+            return
+        recalls: tuple[RecordedRecall, ...] = ()
+        if turn.role == "assistant":
+            recalls, self.recalls = tuple(self.recalls), []
+        self.turns.append(
+            RecordedTurn(
+                turn.number, turn.role, self.words(turn.text), turn.said_at, turn.speaker,
+                tuple(RecordedCall(c.id, c.name, self._text(c.arguments)) for c in turn.calls),
+                turn.answers, turn.important,
+                body.evidence if isinstance(body, MessageReceived) else (), recalls, turn.text,
+            )
+        )  # fmt: skip

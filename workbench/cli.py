@@ -1,0 +1,503 @@
+"""The command `workbench`: parses, calls the library, lays out. The library does all that it does.
+
+Errors of ours end with one line and exit code 1, without a traceback; `--json` prints one JSON document.
+"""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from memory.errors import BadSetting, EngineError, NotFound
+from memory.scope import Scope
+from memory.settings import Settings, described
+
+if TYPE_CHECKING:
+    from memory.stores.sql import Store, Stream
+    from workbench.views.turn import TurnView
+
+app = typer.Typer(
+    name="workbench",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Debug and observe the memory of long LLM conversations.",
+)
+bench = typer.Typer(no_args_is_help=True, help="Measure, side by side in one run.")
+app.add_typer(bench, name="bench")
+
+out = Console()
+err = Console(stderr=True)
+
+StoreAt = Annotated[
+    Path | None,
+    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
+Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
+Run = Annotated[str | None, typer.Option("--run", help="live, recorded or replay-…; the main run without it.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
+
+
+def main() -> None:
+    """Entry point of the console command."""
+    try:
+        app()
+    except EngineError as error:
+        if "--json" in sys.argv:
+            _json({"error": type(error).__name__, "message": str(error)})
+        err.print(Text(f"error: {error}", style="red"))
+        raise SystemExit(1) from None
+
+
+# ── open ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command("open")
+def open_(
+    store: StoreAt = None,
+    port: Annotated[int, typer.Option(help="0: any free one.")] = 8501,
+    demo: Annotated[bool, typer.Option("--demo", help="Load the demo conversations first, if they are not there.")] = False,
+    browser: Annotated[bool, typer.Option(help="Open a browser at the page.")] = True,
+    readonly: Annotated[bool, typer.Option("--readonly", help="Show the store, change nothing.")] = False,
+) -> None:
+    """Open the workbench in the browser."""
+    from memory.stores.sql import Store, default_path
+    from workbench.server import serve
+
+    place = store or default_path()
+    if demo and not readonly:
+        from sessions.demo import load_demo
+
+        with Store.open(place) as opened, _progress() as progress:
+            load_demo(opened, progress=progress)
+    else:
+        Store.open(place, readonly=readonly).close()  # an error about the store belongs here, not in a page
+
+    def ready(url: str) -> None:
+        out.print(Text.assemble("Memory Workbench is open at ", (url, "bold"), "   (Ctrl+C ends it)"), soft_wrap=True)
+        if browser:
+            webbrowser.open(url)
+
+    serve(place, port, on_ready=ready, readonly=readonly)
+
+
+# ── recordings ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="Files with recorded conversations.")],
+    store: StoreAt = None,
+    format_: Annotated[str | None, typer.Option("--format", help="How to read them; guessed and said without it.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="UTF-8, else a named fallback, without it.")] = None,
+    user: User = None,
+    replay: Annotated[bool, typer.Option(help="Replay each conversation once and save that run.")] = True,
+    sets: Sets = None,
+    json: AsJson = False,
+) -> None:
+    """Bring recorded conversations into the store. The same file again changes nothing."""
+    from memory.stores.sql import Store
+    from sessions.importer import import_recordings
+    from sessions.readers import read
+
+    settings = _settings(sets)
+    with Store.open(store) as opened, _progress(quiet=json) as progress:
+        reports = []
+        for file in files:
+            reading = read(file, format=format_, encoding=encoding, user=user)
+            reports.append(
+                import_recordings(opened, reading, settings=settings, replay=replay, progress=progress)
+            )
+    if json:
+        _json([report.to_dict() for report in reports])
+    else:
+        for file, report in zip(files, reports, strict=True):
+            out.print(Text(f"{file.name}: {report.summary}", style="bold"))
+            _table(["conversation", "status", "turns", "note"], report.rows())
+    if not any(report.came_in for report in reports):
+        raise typer.Exit(1)
+
+
+@app.command()
+def replay(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    sets: Sets = None,
+    oracle: Annotated[bool, typer.Option("--oracle", help="Evict by the future: Belady's reference.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Keep the run in the store.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Replay recorded conversations under these settings: free, deterministic, no model."""
+    from memory.stores.sql import Store
+    from sessions.replay import replay as run_again
+    from sessions.replay import save as keep
+
+    settings = _settings(sets)
+    with Store.open(store) as opened:
+        found = _transcripts(opened, user, conversation)
+        replays = []
+        with _progress(quiet=json) as progress:
+            for stream in progress(found, "replaying"):
+                one = run_again((opened, stream.scope), settings, eviction="belady" if oracle else None)
+                if save:
+                    keep(opened, stream.scope, one)
+                replays.append((stream.scope, one))
+    if json:
+        _json([{"user": s.user, "conversation": s.conversation, **one.to_dict()} for s, one in replays])
+        return
+    head = ["conversation", "turns", "pages", "evictions", "hits", "faults", "recalled tokens", "questions", "resident"]
+    _table(head, [_replay_row(scope, one) for scope, one in replays])
+    out.print(Text(f"settings {settings.hash}: {settings!r}", style="dim"))
+
+
+def _replay_row(scope: Scope, one: Any) -> list[str]:
+    probes = f"{one.probe_hits} of {one.probe_demands}" if one.probe_demands else "–"
+    figures = [one.turns, one.pages, one.evictions, one.hits, one.faults, one.recalled_tokens, one.questions]
+    return [scope.conversation, *(f"{n:,}" for n in figures), probes]
+
+
+def _transcripts(store: Store, user: str | None, conversation: str | None) -> list[Stream]:
+    """One run a conversation to replay from: its live one, else its recording."""
+    scopes = {(s.scope.user, s.scope.conversation): s for s in reversed(store.streams(user, conversation))}
+    found = [_source(store, user_, conv) for user_, conv in scopes]
+    if not found:
+        what = f"conversation {conversation!r}" if conversation else "conversation"
+        raise NotFound(f"no {what} in {store.path}: bring some with `workbench import FILE`")
+    return found
+
+
+def _source(store: Store, user: str, conversation: str) -> Stream:
+    runs = {s.scope.run: s for s in store.streams(user, conversation)}
+    for run in ("live", "recorded"):
+        if run in runs:
+            return runs[run]
+    return next(iter(runs.values()))
+
+
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command()
+def show(
+    turn: Annotated[int | None, typer.Argument(help="A turn's number; a list of conversations without it.")] = None,
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    page: Annotated[int | None, typer.Option(help="Show this page instead, with when and why it came and left.")] = None,
+    prompt: Annotated[bool, typer.Option("--prompt", help="The prompt's words too.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Show a turn whole: what came in, left, was recalled, what the model read and said, what it cost."""
+    from memory.stores.sql import Store
+
+    with Store.open(store, readonly=True) as opened:
+        if turn is None and page is None:
+            _show_conversations(opened, user, json)
+            return
+        scope = _scope(opened, user, conversation, run)
+        if page is not None:
+            from workbench.views.window import page as page_view
+
+            seen = page_view(opened, scope, page, turn)
+            _json(seen.to_dict()) if json else _show_page(seen)
+            return
+        from workbench.views.turn import turn as turn_view
+
+        view = turn_view(opened, scope, turn or 1)
+    _json(view.to_dict()) if json else _show_turn(view, prompt)
+
+
+def _show_conversations(store: Store, user: str | None, json: bool) -> None:
+    from workbench.views.conversations import conversations
+
+    rows = conversations(store, user)
+    if json:
+        _json([row.to_dict() for row in rows])
+        return
+    table = [[r.user, r.conversation, r.title, r.turns, ", ".join(x.run for x in r.runs), f"{r.last_at:%Y-%m-%d %H:%M}"]
+             for r in rows]  # fmt: skip
+    _table(["user", "conversation", "title", "turns", "runs", "last change (UTC)"], table)
+
+
+def _show_turn(view: TurnView, prompt: bool) -> None:
+    why = f": {view.why}" if view.why else ""
+    out.print(Text(f"turn {view.turn} · step {view.step} · {view.state}{why} · {view.scope}", style="bold"))
+    for m in view.messages:
+        out.print(Text(f"\n#{m.turn} {m.speaker}, {m.said_at:%Y-%m-%d %H:%M}, on page p{m.page}:"))
+        out.print(Text(m.text), style="cyan")
+    if view.evictions:
+        out.print("\nleft the window", style="bold")
+        rows = [[f"p{e.page}", e.stub, e.freed_tokens, e.policy, f"{e.score:g}", f"p{e.runner_up}", e.cause] for e in view.evictions]
+        _table(["page", "stub", "freed", "policy", "score", "next would be", "cause"], rows)
+    for r in view.recalls:
+        verdict = {True: ", right", False: ", wrong", None: ""}[r.right]
+        asked = ", ".join(r.asked) or ", ".join(f"turns {a}-{b}" for a, b in r.turns)
+        came = ", ".join(f"p{n}" for n in r.came) or "nothing"
+        out.print(Text(f"\nrecall by {r.by}: {asked} {r.question!r} → came {came}{verdict} {r.note}", style="bold"))
+        _table(["page", "score", "stub", "why not"], [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped] for c in r.candidates[:10]])
+        for ref, reason in r.refused:
+            out.print(Text(f"  refused {ref}: {reason}"))
+    if view.prompt:
+        out.print(f"\nprompt: {view.prompt_tokens:,} tokens in {len(view.prompt)} messages", style="bold")
+        _table(["section", "tokens"], [[name, f"{n:,}"] for name, n in view.sections.items()])
+    for part in view.prompt if prompt else ():
+        out.print(Text(f"── {part.section} · {part.role} · {part.tokens} tokens", style="dim"))
+        out.print(Text(part.text))
+    calls = [[c.round, c.llm, c.prompt_tokens, c.completion_tokens, "?" if c.cost_usd is None else f"${c.cost_usd:.4f}",
+              f"{c.ms:.0f} ms", c.error or ", ".join(c.calls) or c.finish] for c in view.calls]  # fmt: skip
+    if calls:
+        out.print("\nmodel", style="bold")
+        _table(["round", "llm", "prompt", "reply", "cost", "took", "end"], calls)
+
+
+def _show_page(view: Any) -> None:
+    r = view.row
+    out.print(Text(f"{r.name} {r.stub} · turns {r.first}-{r.last} · {r.tokens:,} tokens · {r.state}", style="bold"))
+    _table(["turn", "who", "words"], [[m.turn, m.speaker, m.text] for m in view.turns])
+    rows = [[h.step, h.kind, ", ".join(f"{k}={v}" for k, v in h.values.items() if k != "page")] for h in view.history]
+    _table(["step", "what", "why"], rows)
+
+
+@app.command()
+def sql(
+    query: Annotated[str | None, typer.Argument(help="A SELECT over the documented views.")] = None,
+    store: StoreAt = None,
+    views: Annotated[bool, typer.Option("--views", help="What may be asked: views, columns, meanings.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Ask DuckDB about everything that was logged."""
+    from memory.stores.log import VIEWS, Log
+    from memory.stores.sql import Store
+
+    if views or query is None:
+        rows = [[view, column, meaning] for view, columns in VIEWS.items() for column, meaning in columns.items()]
+        _json(VIEWS) if json else _table(["view", "column", "meaning"], rows)
+        return
+    with Store.open(store, readonly=True) as opened:
+        result = Log(opened).query(query)
+    if json:
+        _json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
+    elif csv:
+        out.print(result.to_df().to_csv(index=False), end="", soft_wrap=True, markup=False, highlight=False)
+    else:
+        _table(list(result.columns), result.rows)
+
+
+@app.command()
+def settings(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    sets: Sets = None,
+    json: AsJson = False,
+) -> None:
+    """Every setting with its range, unit and meaning; of one conversation, or changed there with --set."""
+    values = Settings()
+    if conversation:
+        values = _conversation_settings(store, user, conversation, sets)
+    rows = [{**entry, "value": getattr(values, entry["name"])} for entry in described()]
+    if json:
+        _json(rows)
+        return
+    _table(
+        ["setting", "value", "default", "range", "unit", "meaning"],
+        [[r["name"], r["value"], r["default"], _range(r), r["unit"], r["says"]] for r in rows],
+    )
+
+
+def _range(entry: dict[str, Any]) -> str:
+    if "low" in entry:
+        return f"{entry['low']:g} … {entry['high']:g}"
+    return ", ".join(_choices(entry["registry"])) if entry["registry"] else "any"
+
+
+def _choices(registry: str) -> list[str]:
+    from memory.bookmarks import BOOKMARKS
+    from memory.boundaries import BOUNDARIES
+    from memory.eviction import EVICTION
+
+    known: dict[str, Iterable[str]] = {
+        "boundary": BOUNDARIES,
+        "eviction policy": EVICTION,
+        "bookmark generator": BOOKMARKS,
+    }
+    return sorted(known[registry])
+
+
+def _conversation_settings(store: Path | None, user: str | None, conversation: str, sets: list[str] | None) -> Settings:
+    from memory.engine import Engine
+    from memory.stores.sql import Store
+
+    if not sets:
+        with Store.open(store, readonly=True) as opened:
+            return opened.state(_scope(opened, user, conversation, None)).settings
+    with Store.open(store) as opened:
+        scope = _scope(opened, user, conversation, None)
+        engine = Engine.open(opened, user=scope.user, conversation=scope.conversation)
+        return engine.change(**_assignments(sets))
+
+
+# ── care ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command()
+def verify(store: StoreAt = None, json: AsJson = False) -> None:
+    """Check the truth against itself, and what is derived against the truth."""
+    from memory.stores.sql import Store
+    from memory.stores.verify import verify as check
+
+    with Store.open(store) as opened:
+        found = check(opened)
+    _json(found.to_dict()) if json else out.print(Text(str(found)))
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def rebuild(store: StoreAt = None, json: AsJson = False) -> None:
+    """Make everything derived anew from the log: heads, snapshots, the analytical store."""
+    from memory.stores.sql import Store
+    from memory.stores.verify import rebuild as make_anew
+
+    with Store.open(store) as opened:
+        made = make_anew(opened)
+    _json(made.to_dict()) if json else out.print(Text(str(made)))
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
+    store: StoreAt = None,
+    json: AsJson = False,
+) -> None:
+    """Copy the truth into one file, while others go on writing."""
+    from memory.stores.sql import Store
+
+    with Store.open(store) as opened:
+        made = opened.backup(to)
+    _json({"backup": str(made), "bytes": made.stat().st_size}) if json else out.print(Text(f"wrote {made}"))
+
+
+@app.command()
+def delete(
+    conversation: Annotated[str, typer.Argument(help="The conversation to take out, with all its runs.")],
+    user: Annotated[str, typer.Option("--user", "-u", help="Whose.")],
+    store: StoreAt = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Take a conversation out of the store, words and all. There is no undo."""
+    from memory.stores.sql import Store
+
+    with Store.open(store) as opened:
+        runs = opened.streams(user, conversation)
+        if runs and not yes:
+            turns = sum(run.turns for run in runs)
+            typer.confirm(f"Delete {conversation} of {user}: {len(runs)} runs, {turns} turns, for good?", abort=True)
+        removed = opened.delete(user, conversation)
+    _json({"removed_events": removed}) if json else out.print(Text(f"deleted {conversation}: {removed} events and all its words"))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from workbench import __version__
+
+    out.print(__version__, highlight=False)
+
+
+@bench.command("engine")
+def bench_engine(json: AsJson = False) -> None:
+    """Overhead per step at 1,000 and 10,000 turns, replay speed, any past turn."""
+    from sessions.bench import engine_figures, engine_rows
+
+    figures = engine_figures(progress=None if json else lambda line: err.print(Text(line, style="dim")))
+    _json(figures) if json else _table(["figure", "value", "n"], engine_rows(figures))
+
+
+# ── shared ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _scope(store: Store, user: str | None, conversation: str | None, run: str | None) -> Scope:
+    """The run that is meant; what is not said must be the only one there is."""
+    from workbench.views.conversations import conversations
+
+    rows = [r for r in conversations(store, user) if conversation in (None, r.conversation)]
+    if not rows:
+        known = ", ".join(f"{r.user}/{r.conversation}" for r in conversations(store)[:12]) or "none"
+        raise NotFound(f"no conversation {conversation or ''!r} of {user or 'anybody'} in {store.path}; known: {known}")
+    if len(rows) > 1:
+        choices = ", ".join(f"--user {r.user} --conversation {r.conversation}" for r in rows[:8])
+        raise NotFound(f"say which conversation: {choices}")
+    scope = rows[0].scope if run is None else rows[0].scope.at(run)
+    store.require(scope)
+    return scope
+
+
+def _settings(sets: Sequence[str] | None) -> Settings:
+    return Settings.of(**_assignments(sets))
+
+
+def _assignments(sets: Sequence[str] | None) -> dict[str, Any]:
+    """`page_turns=20` → a number where the setting is one."""
+    kinds = {entry["name"]: entry["type"] for entry in described()}
+    values: dict[str, Any] = {}
+    for assignment in sets or ():
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise BadSetting(f"--set takes name=value, not {assignment!r}")
+        values[name.strip()] = _typed(name.strip(), value.strip(), kinds.get(name.strip(), "str"))
+    return values
+
+
+def _typed(name: str, value: str, kind: str) -> Any:
+    if kind == "str":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise BadSetting(f"{name} must be a number, not {value!r}") from None
+
+
+@contextmanager
+def _progress(quiet: bool = False) -> Iterator[Any]:
+    """A callable `progress(things, label)` that shows a bar while it hands them out."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bars:
+
+        def each(things: Iterable[Any], label: str = "") -> Iterator[Any]:
+            known = list(things)
+            yield from bars.track(known, description=label, total=len(known))
+
+        yield each
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in head:
+        table.add_column(name, overflow="fold")
+    lines = list(rows)
+    for row in lines:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    out.print(table) if lines else out.print(Text("nothing", style="dim"))
+
+
+def _json(value: Any) -> None:
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
+    sys.stdout.write(text + "\n")

@@ -1,0 +1,18 @@
+"""Listens for what is new and fires when this conversation moved on; invisible, idle otherwise.
+
+A tab in the background lets go of its connection: browsers allow six to one server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.components import part
+
+_follow = part("follow")
+
+
+def follow(stream: int, version: int, on_moved: Callable[[], None], key: str = "follow") -> Any:
+    """`version` is what the page shows of `stream`."""
+    return _follow(key=key, data={"stream": str(stream), "version": version}, on_moved_change=on_moved)

@@ -1,0 +1,45 @@
+"""What was considered, with scores: what was chosen stands first and is ticked, the rest says why it was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workbench.components import part
+from workbench.views.turn import CandidateRow
+from workbench.words import Words, visible
+
+_table = part("table")
+
+
+def candidates(
+    rows: Sequence[CandidateRow],
+    say: Words,
+    key: str,
+    on_page: Callable[[], None] | None = None,
+    chosen: str = "candidates.chosen",
+    score: str = "candidates.score",
+) -> Any:
+    top = max((abs(row.score) for row in rows), default=0) or 1
+    return _table(
+        key=key,
+        data={
+            "head": [say("candidates.page"), say(score), say("candidates.why")],
+            "label": say("candidates.label"),
+            "rows": [
+                {
+                    "key": f"{i}.{row.page}",
+                    "page": row.page,
+                    "stub": visible(row.stub, 160) or f"[p{row.page}]",
+                    "turn": say("candidates.turn", turn=row.turn) if row.turn else "",
+                    "score": say.score(row.score),
+                    "width": round(100 * abs(row.score) / top, 1),
+                    "chosen": not row.dropped,
+                    "why": say.reason(row.dropped) if row.dropped else say(chosen),
+                }
+                for i, row in enumerate(rows)
+            ],
+            "may_read": on_page is not None,
+        },
+        on_page_change=on_page or (lambda: None),
+    )

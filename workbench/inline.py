@@ -1,0 +1,122 @@
+"""The workbench in a notebook: `%load_ext workbench`, then `%memory` and `%%turn`.
+
+The magics parse and delegate; what they return shows itself, and nothing is shown unasked. A mistake in the line
+is a UsageError, not a traceback.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+
+from memory.engine import Engine, Reply
+from memory.errors import EngineError
+from memory.scope import Scope
+from memory.stores.sql import Store
+from workbench.views import turn as turn_view
+from workbench.views import window as window_view
+from workbench.views.turn import TurnView
+from workbench.views.window import PageView, WindowView
+
+Place = Engine | tuple[Store, Scope]
+
+
+def _place(where: Place) -> tuple[Store, Scope]:
+    return (where.store, where.scope) if isinstance(where, Engine) else where
+
+
+def window(where: Place, turn: int | None = None) -> WindowView:
+    """The window of an engine, or of a (store, scope), at any turn."""
+    return window_view.window(*_place(where), turn)
+
+
+def turn(where: Place, number: int, round_: int | None = None) -> TurnView:
+    """The full trace of the step that holds this turn."""
+    return turn_view.turn(*_place(where), number, round_)
+
+
+def page(where: Place, number: int, at_turn: int | None = None) -> PageView:
+    """One page: its words, and when and why it came and left."""
+    return window_view.page(*_place(where), number, at_turn)
+
+
+USAGE = """\
+%memory                 the window now
+%memory window 40       the window at turn 40
+%memory turn 12         the step of turn 12, whole
+%memory page 3          page p3, with when and why it came and left
+%memory recall p3 …     bring pages back by hand
+%memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
+%%turn                  say the cell's words, get the reply"""
+
+
+@magics_class
+class WorkbenchMagics(Magics):
+    """They work on the engine that the notebook calls `engine`."""
+
+    @property
+    def engine(self) -> Engine:
+        found = self.shell.user_ns.get("engine") if self.shell else None
+        if not isinstance(found, Engine):
+            raise UsageError(
+                'these magics work on a variable named engine: engine = Engine.open("store", user="ana", conversation="trip")'
+            )
+        return found
+
+    @line_magic
+    def memory(self, line: str) -> Any:
+        """Look at the engine's memory; `%memory help` lists what can be asked."""
+        verb, _, rest = line.strip().partition(" ")
+        try:
+            return self._look(verb or "window", rest.strip())
+        except (EngineError, ValueError) as error:
+            raise UsageError(str(error)) from error
+
+    def _look(self, verb: str, rest: str) -> Any:
+        if verb == "help":
+            print(USAGE)  # noqa: T201 - help is for reading
+            return None
+        if verb == "window":
+            return window(self.engine, _number(rest, "turn") if rest else None)
+        if verb == "turn":
+            return turn(self.engine, _number(rest, "turn"))
+        if verb == "page":
+            return page(self.engine, _number(rest.removeprefix("p"), "page"))
+        if verb == "recall":
+            self.engine.recall(*shlex.split(rest))
+            return self.engine.window
+        if verb in ("sql", "views"):
+            return _sql(self.engine.store, rest) if verb == "sql" else _views()
+        raise UsageError(f"%memory has no {verb!r}\n{USAGE}")
+
+    @cell_magic
+    def turn(self, line: str, cell: str) -> Reply:
+        """Say the cell's words; the reply shows its pages, tokens and cost."""
+        try:
+            return self.engine.say(cell.strip())
+        except EngineError as error:
+            raise UsageError(f"{type(error).__name__}: {error}") from error
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdigit():
+        raise UsageError(f"which {what}? a number, not {text!r}")
+    return int(text)
+
+
+def _sql(store: Store, query: str) -> Any:
+    from memory.stores.log import Log
+
+    return Log(store).query(query).to_df()
+
+
+def _views() -> Any:
+    import pandas as pd
+
+    from memory.stores.log import VIEWS
+
+    rows = [(view, column, meaning) for view, columns in VIEWS.items() for column, meaning in columns.items()]
+    return pd.DataFrame(rows, columns=["view", "column", "meaning"])
