@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from memory.errors import UnknownName
 from memory.language import terms
+from memory.pages import guest_tokens
 from memory.settings import Settings
 from memory.turns import Turn, Words
 
@@ -75,16 +76,25 @@ def named(boundary: str | Closes, settings: Settings) -> list[tuple[str, Closes]
 
 
 def closing_rule(
-    page: Sequence[Turn], turn: Turn, rules: Sequence[tuple[str, Closes]], cap: int, words: Words
+    page: Sequence[Turn],
+    turn: Turn,
+    rules: Sequence[tuple[str, Closes]],
+    cap: int,
+    words: Words,
+    most: int | None = None,
 ) -> str | None:
     """The name of the rule that closes `page` before `turn`, None if it stays open.
 
-    A tool call and its results never part, whatever the rules say; a page never grows past `cap` tokens,
-    for it must fit in the window beside others.
+    A page never grows past `cap` tokens, for it must fit in the window beside others. A tool call and its results
+    do not part, whatever the rules and the cap say, while the page can still be recalled in `most` tokens: beyond
+    that it could never come back, and while it is open it could not even stay.
     """
-    if not page or _awaits(page, turn):
+    if not page:
         return None
-    if turn.piece or token_budget(cap)(page, turn, words):
+    fits = guest_tokens((*page, turn)) <= (cap if most is None else most)
+    if fits and _awaits(page, turn):
+        return None
+    if turn.piece or not fits or token_budget(cap)(page, turn, words):
         return "page_cap"
     return next((name for name, closes in rules if closes(page, turn, words)), None)
 

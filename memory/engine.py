@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,11 +18,13 @@ from typing import Any
 from memory import tokens
 from memory.errors import EngineError, ModelCut, ModelError, NotFound, RecallLoop
 from memory.events import ModelCalled, ModelFailed, PagesRecalled
+from memory.journal import MemoryJournal
 from memory.look import Window, window_now
 from memory.models.chat import Answer, ToolCall, complete, window_of
 from memory.pager import Pager, Request, Said
 from memory.pages import Page
-from memory.prompt import RECALL_TOOL, Message
+from memory.prompt import RECALL_TOOL, Message, call_tokens, offers_recall
+from memory.redaction import clean
 from memory.scope import LIVE, Scope
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
@@ -34,6 +36,7 @@ from memory.window import Fill
 
 Complete = Callable[..., Answer]
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
+MOST_REFS = 20  # page names that one call may give
 
 
 @dataclass(frozen=True)
@@ -119,18 +122,22 @@ class Engine(Shown):
         """
         own = {"boundary": boundary, "eviction": eviction, "bookmarks": bookmarks}
         changes |= {k: v for k, v in own.items() if isinstance(v, str)} | ({"llm": llm} if llm else {})
-        opened = store if isinstance(store, Store) else Store.open(store)
         scope = Scope(user, conversation, run)
-        journal = opened.open_stream(scope, _parent(opened, scope), "the conversation goes on")
-        pager = Pager(
-            journal,
-            boundary=boundary if callable(boundary) else None,
-            eviction_policy=eviction if callable(eviction) else None,
-            generator=bookmarks if callable(bookmarks) else None,
-            clock=opened.clock,
-        )
-        engine = cls(opened, pager, scope, chat=chat, options=options, timeout_s=timeout_s, wait_s=wait_s)
-        engine._begin(settings, changes, system, title)
+        with ExitStack() as undo:
+            opened = store if isinstance(store, Store) else Store.open(store)
+            if opened is not store:
+                undo.callback(opened.close)
+            parent = _parent(opened, scope)
+            if parent is None and opened.stream(scope) is None:  # what is wrong leaves no empty conversation behind
+                Pager(MemoryJournal(), **_functions(own)).start((settings or Settings()).but(**changes))
+            pager = Pager(
+                opened.open_stream(scope, parent, "the conversation goes on"),
+                **_functions(own),
+                clock=opened.clock,
+            )
+            engine = cls(opened, pager, scope, chat=chat, options=options, timeout_s=timeout_s, wait_s=wait_s)
+            engine._begin(settings, changes, system, title)
+            undo.pop_all()
         return engine
 
     def _begin(self, settings: Settings | None, changes: dict[str, Any], system: str, title: str) -> None:
@@ -138,6 +145,7 @@ class Engine(Shown):
         wanted = (settings or (Settings() if new else self.state.settings)).but(**changes)
         wanted = resolved(wanted)
         if not new and wanted == self.state.settings:
+            _ = self.pager.strategies  # what the run was made with may not be known here
             return
         with self._held():
             if not self.state.version:
@@ -223,7 +231,7 @@ class Engine(Shown):
                 return answer, recalled, used
             if final:
                 break
-            exchange += self._exchange(answer, recalled)
+            exchange += self._exchange(answer, recalled, sum(m.tokens for m in exchange))
             self._commit_on_the_way()
             clock.done("recall")
         raise RecallLoop(
@@ -239,7 +247,7 @@ class Engine(Shown):
         self._commit_on_the_way()
         clock.done("assemble")
         llm = self.state.settings.llm
-        needs_tool = bool(exchange) or bool(self.state.stubs.tokens)
+        needs_tool = offers_recall(self.state, exchange)
         try:
             answer = self._chat(
                 llm,
@@ -255,7 +263,8 @@ class Engine(Shown):
             self._note_failure(round_, llm, error)
             raise
         clock.done("model")
-        said = self.pager.journal.said
+        answer = _with_ids(answer, round_)
+        said = self.pager.said
         self.pager.add(
             ModelCalled(
                 round=round_,
@@ -266,15 +275,15 @@ class Engine(Shown):
                 ms=answer.ms,
                 finish=answer.finish_reason,
                 reply=said(answer.text) if answer.text else 0,
-                calls=tuple(Call(c.id, c.name, said(_arguments(c))) for c in answer.calls),
+                calls=tuple(Call(c.id, c.name, said(c.raw or _arguments(c))) for c in answer.calls),
             )
         )
         return answer
 
     def _note_failure(self, round_: int, llm: str, error: ModelError) -> None:
         partial = error.partial if isinstance(error, ModelCut) else ""
-        kept = self.pager.journal.said(partial) if partial else 0
-        self.pager.add(ModelFailed(round_, llm, type(error).__name__, str(error), kept))
+        kept = self.pager.said(partial) if partial else 0
+        self.pager.add(ModelFailed(round_, llm, type(error).__name__, clean(str(error)), kept))
         self.pager.commit()
 
     def _commit_on_the_way(self) -> None:
@@ -286,34 +295,37 @@ class Engine(Shown):
         finally:
             journal.durable = True  # type: ignore[attr-defined]
 
-    def _exchange(self, answer: Answer, recalled: list[int]) -> list[Message]:
-        """The model's calls and our answers to them, as messages of this step only."""
-        write, said = self.pager.journal.write, self.pager.journal.said
+    def _exchange(self, answer: Answer, recalled: list[int], before: int) -> list[Message]:
+        """The model's calls and our answers, as messages of this step only; `before`: tokens of earlier ones."""
+        write, said = self.pager.journal.write, self.pager.said
         calls = tuple(Call(c.id, c.name, said(_arguments(c))) for c in answer.calls)
-        size = MESSAGE_TOKENS + sum(tokens.count(_arguments(c)) + 8 for c in answer.calls)
+        size = MESSAGE_TOKENS + tokens.count(answer.text)
+        size += sum(call_tokens(c.name, _arguments(c), tokens.count) for c in answer.calls)
         parts = (said(answer.text),) if answer.text else ()
         messages = [Message("assistant", "exchange", parts, size, calls=calls)]
         for call in answer.calls:
-            result = self._result(call, recalled)
+            result = self._result(call, recalled, before + sum(m.tokens for m in messages))
             messages.append(
                 Message("tool", "exchange", (write(result),), tokens.count(result) + MESSAGE_TOKENS, answers=call.id)
             )
         return messages
 
-    def _result(self, call: ToolCall, recalled: list[int]) -> str:
+    def _result(self, call: ToolCall, recalled: list[int], beside: int) -> str:
         if call.name != "recall":
-            return f'there is no tool {call.name!r}; the only one is "recall"'
+            self.pager.refuse(call.id, 'no such tool; the only one is "recall"')
+            return 'there is no such tool; the only one is "recall"'
         if call.error:
+            self.pager.refuse(call.id, f"the arguments cannot be read: {call.error}")
             return f'the arguments cannot be read ({call.error}); send {{"page_ids": ["p3"], "question": "…"}}'
         refs = call.arguments.get("page_ids") or []
         refs = refs if isinstance(refs, list) else [refs]
         question = call.arguments.get("question") or ""
         request = Request(
-            pages=tuple(str(ref) for ref in refs[:20]),
-            question=question if isinstance(question, str) else str(question),
+            pages=tuple(str(ref) for ref in refs[:MOST_REFS]),
+            question=clean(question if isinstance(question, str) else str(question)),
             call=call.id,
         )
-        record = self.pager.recall(request, came_before=len(recalled))
+        record = self.pager.recall(request, came_before=len(recalled), beside=beside)
         recalled += record.came
         return told(record, self.state, self.pager.journal.words)
 
@@ -379,7 +391,8 @@ class Engine(Shown):
 
     def __repr__(self) -> str:
         s = self.state
-        return f"<Engine {self.scope}: {s.turn} turns on {len(s.pages)} pages, {len(s.resident)} resident, {s.settings.llm}>"
+        pages = f"{len(s.pages)} pages, {len(s.resident)} resident"
+        return f"<Engine {self.scope}: {s.turn} turns on {pages}, {s.settings.llm}>"
 
 
 def resolved(settings: Settings) -> Settings:
@@ -394,7 +407,8 @@ def told(record: PagesRecalled, state: State, words: Callable[[int], str]) -> st
     lines = []
     for number in record.came:
         page = state.pages[number]
-        lines.append(f"{page.name} (turns {page.first}-{page.last}) is back; read it between the <recalled> marks above.")
+        turns = f"turns {page.first}-{page.last}"
+        lines.append(f"{page.name} ({turns}) is back; read it between the <recalled> marks above.")
     lines += [f"p{number} is in your window already." for number in record.resident]
     lines += [words(part.text) for part in record.opened]
     lines += [f"{refusal.ref}: {refusal.reason}" for refusal in record.refused]
@@ -402,7 +416,24 @@ def told(record: PagesRecalled, state: State, words: Callable[[int], str]) -> st
 
 
 def _arguments(call: ToolCall) -> str:
-    return json.dumps(call.arguments, ensure_ascii=False) if not call.error else call.raw
+    """As the model reads them again: always an object, for some providers refuse anything else."""
+    return json.dumps(call.arguments, ensure_ascii=False)
+
+
+def _with_ids(answer: Answer, round_: int) -> Answer:
+    """Each call with an id of its own: some models give none, or one for all."""
+    calls: list[ToolCall] = []
+    for nth, call in enumerate(answer.calls):
+        call_id = clean(call.id)
+        taken = not call_id or len(call_id) > 200 or any(call_id == other.id for other in calls)
+        calls.append(replace(call, id=f"call_{round_}_{nth}" if taken else call_id, name=clean(call.name)))
+    return replace(answer, calls=tuple(calls))
+
+
+def _functions(own: Mapping[str, Any]) -> dict[str, Any]:
+    """The strategies that are functions, as the pager takes them; names go into the settings."""
+    known = {"boundary": "boundary", "eviction": "eviction_policy", "bookmarks": "generator"}
+    return {known[name]: value for name, value in own.items() if callable(value)}
 
 
 def _parent(store: Store, scope: Scope) -> Stream | None:

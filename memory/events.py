@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -113,6 +112,8 @@ class TurnMarked(Body):
     turn: int
     important: bool
     by: str
+    importance: float = 1.0  # what its pages weigh now
+    why_important: str = "marked by the user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,30 +301,46 @@ def decode(kind: str, body: str | bytes, kind_version: int = 1) -> tuple[Body, d
     try:
         raw = orjson.loads(body)
         readers = _readers(cls)
-        known = {name: readers[name](value) for name, value in raw.items() if name in readers}
-        return cls(**known), {name: value for name, value in raw.items() if name not in readers}
+        extra = {name: value for name, value in raw.items() if name not in readers}
+        known = {}
+        for name in raw.keys() & readers.keys():
+            try:
+                known[name] = readers[name](raw[name])
+            except _UnknownField:  # somewhere inside: the whole value is kept, for that is what `encode` writes back
+                known[name], extra[name] = _readers(cls, tolerant=True)[name](raw[name]), raw[name]
+        return cls(**known), extra
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreDamaged(f"an event of kind {kind} cannot be read: {error}; body {str(body)[:120]!r}") from error
 
 
-@cache
-def _readers(cls: type) -> dict[str, Callable[[Any], Any]]:
-    hints = get_type_hints(cls)
-    return {f.name: _reader(hints[f.name]) for f in fields(cls)}
+class _UnknownField(KeyError):
+    """A record inside a record has a field that this program does not know."""
+
+
+_Reader = Callable[[Any], Any]
+_READERS: dict[tuple[type, bool], dict[str, _Reader]] = {}
+
+
+def _readers(cls: type, *, tolerant: bool = False) -> dict[str, _Reader]:
+    known = _READERS.get((cls, tolerant))
+    if known is None:
+        hints = get_type_hints(cls)
+        known = _READERS[cls, tolerant] = {f.name: _reader(hints[f.name], tolerant) for f in fields(cls)}
+    return known
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _reader(hint: Any) -> Callable[[Any], Any]:
+def _reader(hint: Any, tolerant: bool) -> _Reader:
     """How a JSON value becomes a value of this type."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (UnionType, Union):
-        inner = _reader(next(a for a in args if a is not type(None)))
+        inner = _reader(next(a for a in args if a is not type(None)), tolerant)
         return lambda value: None if value is None else inner(value)
     if origin is tuple:
-        inner = _reader(args[0])
+        inner = _reader(args[0], tolerant)
         if inner is _same:
             return tuple
         return lambda values: tuple(inner(v) for v in values)
@@ -332,11 +349,15 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     if hint is float:
         return float
     if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
-        return lambda value: read(hint, value)
+        return lambda value: read(hint, value, tolerant=tolerant)
     return _same
 
 
-def read(cls: type[T], raw: Mapping[str, Any]) -> T:
+def read(cls: type[T], raw: Mapping[str, Any], *, tolerant: bool = False) -> T:
     """A frozen record of `cls` from its JSON form; fields left out take their defaults."""
-    readers = _readers(cls)
+    readers = _readers(cls, tolerant=tolerant)
+    if unknown := raw.keys() - readers.keys():
+        if not tolerant:
+            raise _UnknownField(f"{cls.__name__} has no field {min(unknown)}")
+        raw = {name: value for name, value in raw.items() if name not in unknown}
     return cls(**{name: readers[name](value) for name, value in raw.items()})

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 MUST_STAY = re.compile(
     r"\b(?:please )?(?:remember|don'?t forget|keep in mind|important)\b|记住|别忘|请记|牢记|重要", re.IGNORECASE
 )
-CHANGE = re.compile(r"\b(?:not .{1,40}(?:but|it should be)|instead of|changed? (?:it )?to|no longer)\b|改成|改为|不再|而不是", re.I)
+CHANGE = re.compile(
+    r"\b(?:not .{1,40}(?:but|it should be)|instead of|changed? (?:it )?to|no longer)\b|改成|改为|不再|而不是", re.I
+)
 MAY_GO = re.compile(
     r"^\W*(?:hi|hello|hey|thanks?(?: you)?(?: so much)?|ok(?:ay)?|yes|no|sure|great|bye|good (?:morning|night)"
     r"|你好|谢谢|好的|嗯+|行|再见|早上好|晚安)[\W\s]*$",

@@ -11,7 +11,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Protocol
 
-from memory.errors import NotFound
+from memory.errors import NotFound, StaleAppend
 from memory.events import Body, Event
 from memory.state import State
 
@@ -87,6 +87,9 @@ class MemoryJournal:
 
     def commit(self, bodies: Sequence[Body], step: int, after: State) -> list[Event]:
         at, version = self._clock(), self._state.version
+        if after.version != version + len(bodies):
+            expected = after.version - len(bodies)
+            raise StaleAppend(f"the log is at version {version}, not {expected}: read it again, then write")
         events = [Event(0, version + i, step, at, body) for i, body in enumerate(bodies, 1)]
         self.events += events
         self._state = after

@@ -14,6 +14,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
+from importlib import import_module
 from itertools import accumulate, pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -30,19 +31,27 @@ UNSPACED = CJK + "\u0e01-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"  # and T
 
 # Words that carry grammar, not content. Numbers and negations ("no", "not", "never", 不, 没, 三) stay in: they are
 # what a correction turns on. The English list of stopwordsiso drops "computer" and "invention", hence our own.
-ENGLISH_STOP = frozenset(
-    ["a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "came", "can", "come", "could", "did", "do", "does", "doing", "done", "down", "during", "each", "else", "ever", "every", "for", "from", "further", "get", "gets", "getting", "got", "had", "has", "have", "having", "he", "her", "here", "hers", "herself", "hey", "hi", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "let", "like", "lot", "many", "may", "me", "might", "more", "most", "much", "must", "my", "myself", "of", "off", "oh", "ok", "okay", "on", "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "really", "same", "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "upon", "us", "very", "was", "we", "well", "went", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "yeah", "yes", "you", "your", "yours", "yourself", "yourselves"]
-)
+_ENGLISH_STOP = """
+a about after again all also am an and any are as at be because been before being between both but by came can
+come could did do does doing done down during each else ever every for from further get gets getting got had has
+have having he her here hers herself hey hi him himself his how i if in into is it its itself just let like lot
+many may me might more most much must my myself of off oh ok okay on once only or other our ours ourselves out
+over own really same shall she should so some such than that the their theirs them themselves then there these
+they this those through to too under until up upon us very was we well went were what when where which while who
+whom whose why will with would yeah yes you your yours yourself yourselves
+"""
+ENGLISH_STOP = frozenset(_ENGLISH_STOP.split())
 _ENDING = re.compile(r"['’](?:s|ll|re|ve|d|m)?$")
 _NEGATION = re.compile(r"n['’]t$|^cannot$")
 _KEPT_CHINESE = frozenset("零一二三四五六七八九非无不别没") | {"不是", "不得", "不如", "不然", "不比", "不成"}
 CHINESE_STOP = frozenset(word for word in stopwords("zh") if word.strip()) - _KEPT_CHINESE
+PARTICLES = frozenset("的了吗呢吧啊呀嘛哦么")
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d])|\d+(?:\.\d+)+"
 _TERM = re.compile(rf"[{UNSPACED}]+|{_NUMBER}|[^\W_{UNSPACED}]+(?:['’][^\W_{UNSPACED}]+)*")
 _ASCII_TERM = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z]+)*")
 
-# A sentence ends after . ! ? before a space (not after "Dr." or an initial), after 。！？ anywhere, and at a line's end.
+# A sentence ends after . ! ? before a space (not after "Dr." or an initial), after 。！？ anywhere, at a line's end.
 _SENTENCE_END = re.compile(
     r"[.!?…](?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b[A-Z]\.)"
     r"[.!?…]{0,9}[\"'”’)\]]{0,3}(?=\s|$)|[。！？…｡][。！？…”’」』）]{0,9}|\n"
@@ -53,7 +62,9 @@ _ADDRESS = r"(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w.-]{1,255}"
 _WORD = rf"(?:{_NUMBER}|[^\W_{UNSPACED}]+)(?:[-'’&.][^\W_{UNSPACED}]+)*"
 _PIECE = re.compile(rf"{_ADDRESS}|([{UNSPACED}]+)|({_WORD})|[^\w\s]|[_\n]")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SCRIPTS = re.compile(rf"[{HAN}]+|[\u3041-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ff]+|[\uac00-\ud7af\u1100-\u11ff\u3130-\u318f]+")
+_SCRIPTS = re.compile(
+    rf"[{HAN}]+|[\u3041-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ff]+|[\uac00-\ud7af\u1100-\u11ff\u3130-\u318f]+"
+)
 _KANA = re.compile("[\u3041-\u30ff]")
 _HAN = re.compile(rf"[{HAN}]+")
 
@@ -82,7 +93,7 @@ def bigrams(run: str) -> list[str]:
     """A run of an unspaced script as overlapping pairs; a single character stays itself."""
     if len(run) == 1:
         return [] if run in CHINESE_STOP else [run]
-    return [pair for a, b in zip(run, run[1:], strict=False) if (pair := a + b) not in CHINESE_STOP]
+    return [a + b for a, b in pairwise(run) if a + b not in CHINESE_STOP and not (a in PARTICLES and b in PARTICLES)]
 
 
 @lru_cache(maxsize=100_000)
@@ -108,7 +119,7 @@ def is_cjk(text: str) -> bool:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Spans `[start, end)` of the sentences, English or Chinese, without the blanks around them."""
     cuts = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
-    return [span for a, b in zip(cuts, cuts[1:], strict=False) if (span := _trimmed(text, a, b))]
+    return [span for a, b in pairwise(cuts) if (span := _trimmed(text, a, b))]
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -142,10 +153,11 @@ def clauses(text: str) -> list[list[str]]:
 
 
 def _cut(run: str) -> list[str]:
-    """An unspaced run as words. Chinese by dictionary; with kana in it, and in other scripts, where the script changes."""
+    """An unspaced run as words: Chinese by dictionary, others where the script changes. Kana means Japanese."""
+    parts = _SCRIPTS.findall(run) or [run]
     if _KANA.search(run):
-        return _SCRIPTS.findall(run)
-    return [word for part in _SCRIPTS.findall(run) or [run] for word in (_cut_han(part) if _HAN.match(part) else [part])]
+        return parts
+    return [word for part in parts for word in (_cut_han(part) if _HAN.match(part) else (part,))]
 
 
 @lru_cache(maxsize=20_000)
@@ -166,7 +178,7 @@ def _simplify() -> Callable[[str], str]:
 
 @cache
 def _jieba() -> jieba.Tokenizer:
-    """Loaded at the first Chinese text (about a second). `initialize` is bypassed: it writes a cache to a shared folder."""
+    """Loaded at the first Chinese text, which takes seconds. `initialize` would write a cache to a shared folder."""
     tokenizer = _import_jieba().Tokenizer()
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
@@ -176,6 +188,6 @@ def _jieba() -> jieba.Tokenizer:
 def _import_jieba() -> ModuleType:
     with warnings.catch_warnings():  # its source has invalid escapes, reported when it is first compiled
         warnings.simplefilter("ignore")
-        import jieba
-    jieba.setLogLevel(logging.WARNING)
-    return jieba
+        found = import_module("jieba")
+    logging.getLogger("jieba").setLevel(logging.WARNING)
+    return found

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memory import show
-from memory.pages import Page
+from memory.pages import Page, guest_tokens
 from memory.show import Shown
 from memory.state import State
 from memory.turns import Words
-from memory.window import Fill, guest_tokens, pinned, scaled
+from memory.window import Fill, pinned, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def totals(parts: Iterable[Segment]) -> dict[str, int]:
 
 def segments(state: State, now: Fill) -> list[Segment]:
     parts = [Segment("system", "system", "system", now.system), Segment("stubs", "stubs", "stubs", now.stubs)]
-    parts += [Segment(p.name, "recalled", p.name, scaled(state, guest_tokens(p))) for p in state.guests]
+    parts += [Segment(p.name, "recalled", p.name, scaled(state, guest_tokens(p.turns))) for p in state.guests]
     parts += [
         Segment(p.name, "resident" if p.closed else "new", p.name, scaled(state, p.tokens))
         for p in state.residents
@@ -193,5 +193,6 @@ def stub_rows(state: State, words: Words) -> list[StubRow]:
     for part in state.stubs.ranges:
         text = words(part.text)
         keywords = tuple(text.partition(":")[2].rstrip("]").split(",")) if ":" in text else ()
-        rows.append(StubRow(f"p{part.first}-p{part.last}", part.first, part.last, keywords, text, part.tokens, 0.0, "range"))
+        name = f"p{part.first}-p{part.last}"
+        rows.append(StubRow(name, part.first, part.last, keywords, text, part.tokens, 0.0, "range"))
     return sorted(rows, key=lambda r: (r.first, r.last))

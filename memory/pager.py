@@ -6,9 +6,11 @@ next decision sees them, and committed together: a commit is a whole piece of a 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from memory import boundaries, eviction, tokens
 from memory.bookmarks import Corpus, Generator, PageWords, describe, parse_page_ref, stub
@@ -38,17 +40,18 @@ from memory.events import (
 )
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
-from memory.pages import Bookmark, Page
-from memory.prompt import Message, Prompt, assemble, instruction_tokens
+from memory.pages import Bookmark, Page, guest_tokens
+from memory.prompt import CUT_TOKENS, Message, Prompt, Settled, assemble, call_tokens, instruction_tokens
 from memory.redaction import Redact, clean, redact
 from memory.retrieval import TextIndex
 from memory.settings import Settings
 from memory.state import apply
-from memory.turns import MESSAGE_TOKENS, Call, Turn
-from memory.window import Fill, arrange_stubs, fill, guest_tokens, make_room, open_range, page_in, scaled
+from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
+from memory.window import Fill, arrange_stubs, can_be_free, fill, make_room, open_range, page_in, page_room, scaled
 
 USED_COVERAGE = 0.25  # share of the reply's rarity that the best page must hold; others half its score
 MARKED_WEIGHT = 2.0
+SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,14 @@ class _Wanted:
             target.append(page.number)
 
 
+class _Strategies(NamedTuple):
+    """What the settings name, as functions."""
+
+    rules: list[tuple[str, boundaries.Closes]]
+    score: eviction.Score
+    keywords: Generator
+
+
 class Pager:
     """
     `boundary`, `eviction_policy` and `generator` may be functions of your own; by default the settings name them.
@@ -121,8 +132,10 @@ class Pager:
         self._draft: list[Body] = []
         self._index: TextIndex | None = None
         self._corpus: Corpus | None = None
+        self._settled: Settled = {}
+        self._about = ""  # the message of this step: what stubs are arranged for
         self.state = journal.load()
-        self._bind()
+        self._chosen: tuple[Settings, _Strategies] | None = None
 
     # ── draft and commit ──────────────────────────────────────────────────────────────────────────────
 
@@ -131,9 +144,9 @@ class Pager:
         before = self.state
         self._draft.clear()
         self.state = self.journal.load()
-        if self.state.version != before.version:
+        if self.state is not before:  # equal versions prove nothing: a draft that was dropped had numbers as well
             self._index = self._corpus = None
-            self._bind()
+            self._settled.clear()
 
     def add(self, *bodies: Body) -> None:
         for body in bodies:
@@ -151,22 +164,32 @@ class Pager:
         opens = isinstance(body, MessageReceived) and not body.turn.piece
         return self.state.step + (1 if opens else 0)
 
-    def _bind(self) -> None:
-        s = self.state.settings
-        self._rules = boundaries.named(self._boundary or s.boundary, s)
-        self._score = eviction.named(self._eviction or s.eviction)
-        self._make_keywords = named_generator(self._generator or s.bookmarks)
+    @property
+    def strategies(self) -> _Strategies:
+        """Looked up when first needed: a run may name one that only its maker had. Raises UnknownName."""
+        if self._chosen is None or self._chosen[0] is not self.state.settings:
+            self._chosen = (self.state.settings, self._looked_up(self.state.settings))
+        return self._chosen[1]
+
+    def _looked_up(self, s: Settings) -> _Strategies:
+        return _Strategies(
+            boundaries.named(self._boundary or s.boundary, s),
+            eviction.named(self._eviction or s.eviction),
+            named_generator(self._generator or s.bookmarks),
+        )
 
     # ── beginning ─────────────────────────────────────────────────────────────────────────────────────
 
-    def start(self, settings: Settings, title: str = "", system: str = "", language: str = "", source: str = "live") -> None:
+    def start(
+        self, settings: Settings, title: str = "", system: str = "", language: str = "", source: str = "live"
+    ) -> None:
         """First records of a new stream."""
-        write = self.journal.write
+        prompt = self.said(system) if system else 0
         self.add(
             ConversationStarted(
-                title=self._said(title) if title else 0,
-                system=write(system) if system else 0,
-                system_tokens=tokens.count(system) if system else 0,
+                title=self.said(title) if title else 0,
+                system=prompt,
+                system_tokens=tokens.count(self.journal.words(prompt)) + 1 if prompt else 0,
                 language=language,
                 source=source,
             )
@@ -174,8 +197,8 @@ class Pager:
         self.change_settings(settings)
 
     def change_settings(self, settings: Settings) -> None:
+        self._looked_up(settings)  # an unknown name changes nothing
         self.add(SettingsChanged(settings.to_dict(), settings.hash))
-        self._bind()
 
     # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -188,15 +211,13 @@ class Pager:
         return self._place(said, MessageReplied)
 
     def _place(self, said: Said, kind: type[MessageReceived] | type[MessageReplied]) -> Turn:
-        turns = self._turns(said)
-        words = self.journal.words
+        most = page_room(self.state, self._instructions)
+        cap = min(self.state.settings.chunk_tokens, most)
+        turns = self._turns(said, cap)
+        words, rules = self.journal.words, self.strategies.rules
         for turn in turns:
             page = self.state.open_page
-            if page and (
-                rule := boundaries.closing_rule(
-                    page.turns, turn, self._rules, self.state.settings.chunk_tokens, words
-                )
-            ):
+            if page and (rule := boundaries.closing_rule(page.turns, turn, rules, cap, words, most)):
                 self._close(page, rule)
             if kind is MessageReceived:
                 self.add(MessageReceived(turn, said.evidence))
@@ -206,46 +227,62 @@ class Pager:
                 self._index.add(len(self.state.pages), turn.number, turn.words(words))
         return turns[0]
 
-    def _turns(self, said: Said) -> list[Turn]:
-        """The turn, in as many pieces as its length needs."""
+    def _turns(self, said: Said, cap: int) -> list[Turn]:
+        """The turn, in as many pieces of at most `cap` tokens as its length needs."""
         if not isinstance(said.text, str):
             raise BadMessage(f"a message is text, not {type(said.text).__name__}; join its parts first")
-        text_id = said.text_id or self._said(said.text)
+        if said.role not in ROLES:
+            raise BadMessage(f"no role is named {said.role!r}; it is one of: {', '.join(ROLES)}")
+        text_id = said.text_id or self.said(said.text)
         text = self.journal.words(text_id)
         if not text.strip() and not said.calls and not said.answers:
             raise BadMessage("a message needs words; this one is empty")
         said_at = said.said_at or self.clock()
         if said_at.tzinfo is None:
             raise BadMessage(f"said_at needs its offset from UTC, and {said_at.isoformat()} has none")
+        number = self.state.turn + 1
+        calls, calling = self._calls(said, number, cap)
         turn = Turn(
-            number=self.state.turn + 1,
+            number=number,
             role=said.role,
             text=text_id,
-            tokens=tokens.count(text) + MESSAGE_TOKENS,
+            tokens=tokens.count(text) + MESSAGE_TOKENS + calling,
             said_at=said_at,
-            speaker=said.speaker,
-            calls=tuple(Call(i, name, self._said(arguments)) for i, name, arguments in said.calls),
-            answers=said.answers,
+            speaker=clean(said.speaker),
+            calls=calls,
+            answers=clean(said.answers) if said.role == "tool" else "",
             important=said.important,
         )
-        cap = self.state.settings.chunk_tokens
         if turn.tokens <= cap:
             return [turn]
-        spans = tokens.pieces(text, cap - MESSAGE_TOKENS)
+        frame = MESSAGE_TOKENS + CUT_TOKENS
+        spans = tokens.pieces(text, max(1, cap - frame - calling)) or [(0, 0)]
+        end = len(spans) - 1  # calls stand on the last piece: their results follow it
         return [
             replace(
                 turn,
                 piece=i,
                 pieces=len(spans),
                 start=start,
-                end=end,
-                tokens=tokens.count(text[start:end]) + MESSAGE_TOKENS,
-                calls=turn.calls if i == 0 else (),
+                end=stop,
+                tokens=tokens.count(text[start:stop]) + frame + (calling if i == end else 0),
+                calls=calls if i == end else (),
             )
-            for i, (start, end) in enumerate(spans)
+            for i, (start, stop) in enumerate(spans)
         ]
 
-    def _said(self, text: str) -> int:
+    def _calls(self, said: Said, turn: int, cap: int) -> tuple[tuple[Call, ...], int]:
+        """The calls of a turn, and what they add to it. Arguments that would not fit on its page are cut."""
+        calls, total = [], 0
+        most = max(SHORTEST_CUT, cap // 2 // max(1, len(said.calls)))
+        for nth, (call_id, name, arguments) in enumerate(said.calls):
+            call = Call(clean(call_id) or f"call_{turn}_{nth}", clean(name), self.said(_shortened(arguments, most)))
+            calls.append(call)
+            total += call_tokens(call.name, self.journal.words(call.arguments), tokens.count)
+        return tuple(calls), total
+
+    def said(self, text: str) -> int:
+        """An id for what somebody said, without the secrets in it."""
         kept, removed = self.redactor(clean(text))
         text_id = self.journal.said(kept)
         if removed:
@@ -253,12 +290,15 @@ class Pager:
         return text_id
 
     def mark(self, turn: int, important: bool = True, by: str = "user") -> None:
-        """The user marks a message: its page gets a bookmark of high weight, at once and for good."""
-        page = self.state.page_of(turn)
-        if page is None:
+        """The user marks a message: its page gets a bookmark of high weight, at once; or takes the mark back."""
+        pages = self.state.pages_of(turn)
+        if not pages:
             raise BadMessage(f"there is no turn {turn} to mark; turns go from 1 to {self.state.turn}")
-        self.add(TurnMarked(turn, important, by))
-        self._bookmark(page)
+        others = any(t.number != turn and self._counts_as_marked(t) for p in pages for t in p.turns)
+        importance, why = weigh([text for p in pages for text in self._texts(p)], important or others)
+        self.add(TurnMarked(turn, important, by, importance, why))
+        for page in pages:
+            self._bookmark(self.state.pages[page.number])
 
     # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -268,18 +308,24 @@ class Pager:
     def _close(self, page: Page, rule: str) -> None:
         importance, why = weigh(self._texts(page), self._is_marked(page))
         self.add(PageClosed(page.number, rule, importance, why))
+        if page.bookmark and not self._is_marked(page):  # made while it grew, of what it held then
+            self._bookmark(self.state.pages[page.number])
 
     def _is_marked(self, page: Page) -> bool:
-        return any(t.important or t.number in self.state.marked for t in page.turns)
+        return any(self._counts_as_marked(turn) for turn in page.turns)
+
+    def _counts_as_marked(self, turn: Turn) -> bool:
+        return turn.important or turn.number in self.state.marked
 
     def _bookmark(self, page: Page) -> None:
         """Make the page's bookmark from its words; a marked page's weighs double and is the user's own."""
         corpus = self._known_corpus()
         page_words = PageWords(page.number, self._texts(page))
         corpus.add(page_words)
-        marked = [t for t in page.turns if t.important or t.number in self.state.marked]
+        marked = [turn for turn in page.turns if self._counts_as_marked(turn)]
         source = PageWords(page.number, tuple(t.words(self.journal.words) for t in marked)) if marked else page_words
-        keywords = self._make_keywords(source, corpus) or self._make_keywords(page_words, corpus)
+        make = self.strategies.keywords
+        keywords = make(source, corpus) or make(page_words, corpus)
         text = stub(page.number, keywords, self.state.settings.stub_tokens)
         write = self.journal.write
         self.add(
@@ -325,8 +371,17 @@ class Pager:
 
     def plan(self, message: str = "") -> None:
         """Make room if the window is above its high watermark; then arrange the stubs for this message."""
-        self._evict(make_room(self.state, self._instructions, self._score))
-        self._arrange(message)
+        self._about = message
+        self._arrange(message)  # guests may have left since, and their bookmarks take room again
+        self._make_room(message)
+
+    def _make_room(self, message: str, need: int = 0, cause: str = "", keep: Collection[int] = ()) -> None:
+        """Until it is enough: what a page frees is known only once its bookmark is made."""
+        while leaving := make_room(
+            self.state, self._instructions, self.strategies.score, need=need, cause=cause, keep=keep
+        ):
+            self._evict(leaving)
+            self._arrange(message)
 
     def _evict(self, leaving: Iterable[PageEvicted]) -> None:
         for evicted in leaving:
@@ -340,22 +395,40 @@ class Pager:
             self.add(arranged)
 
     def prompt(self, round_: int = 0, exchange: Sequence[Message] = ()) -> Prompt:
-        prompt = assemble(self.state, self.journal.words, self.journal.write, tokens.count, exchange)
-        rows = tuple(message.row() for message in prompt.messages)
-        self.add(PromptAssembled(round_, rows, prompt.sections, prompt.tokens, prompt.hash))
+        """What the model reads next; pages make room for the `exchange` of this step's recalls."""
+        if exchange:
+            exchange = self._fitting(exchange)
+            beside = scaled(self.state, sum(m.tokens for m in exchange))
+            self._make_room(self._about, need=beside, cause="makes room for this step's recalls")
+        write, words = self.journal.write, self.journal.words
+        prompt = assemble(self.state, words, write, tokens.count, exchange, self._settled)
+        self.add(PromptAssembled(round_, prompt.rows, prompt.sections, prompt.tokens, prompt.hash))
         return prompt
+
+    def _fitting(self, exchange: Sequence[Message]) -> Sequence[Message]:
+        """Without its first calls and their results, where they cannot fit beside what they brought."""
+        room = can_be_free(self.state, self._instructions)
+        starts = [i for i, m in enumerate(exchange) if m.calls]
+        fitting = (exchange[i:] for i in starts if scaled(self.state, sum(m.tokens for m in exchange[i:])) <= room)
+        return next(fitting, ())
 
     # ── recall ────────────────────────────────────────────────────────────────────────────────────────
 
-    def recall(self, request: Request, came_before: int = 0) -> PagesRecalled:
+    def refuse(self, call: str, reason: str) -> None:
+        """Record a call that asks for nothing that can be done."""
+        self.add(PagesRecalled(call, "model", (), 0, (), (), (), (), (Refusal("?", reason),), ()))
+
+    def recall(self, request: Request, came_before: int = 0, beside: int = 0) -> PagesRecalled:
         """Bring pages back: named ones, those that hold the turns, those whose content answers the question.
 
-        `came_before`: how many came in this step already; the settings cap the sum.
+        `came_before`: how many came in this step already; the settings cap the sum. `beside`: tokens of the calls
+        and results of this step so far.
         """
         wanted = self._wanted(request)
         came: list[int] = []
         for number in wanted.pages:
-            refusal = self._bring(number, request.by, came_before + len(came), keep=came)
+            keep = [*came, *wanted.resident]  # who is told to be there must not leave for the next one
+            refusal = self._bring(number, request, came_before + len(came), keep, beside)
             if refusal is None:
                 came.append(number)
             else:
@@ -366,7 +439,7 @@ class Pager:
             call=request.call,
             by=request.by,
             asked=tuple(wanted.asked),
-            question=self._said(request.question) if request.question else 0,
+            question=self.said(request.question) if request.question else 0,
             turns=request.turns or self._ranges([*wanted.pages, *wanted.resident]),
             resident=tuple(wanted.resident),
             came=tuple(came),
@@ -422,16 +495,17 @@ class Pager:
             wanted.candidates.append(Candidate(hit.page, round(hit.score, 4), dropped, hit.turn))
         wanted.candidates += [Candidate(m.page, round(m.score, 4), m.dropped, m.turn) for m in ranking.misses]
 
-    def _bring(self, number: int, by: str, came: int, keep: Collection[int]) -> Refusal | None:
+    def _bring(
+        self, number: int, request: Request, came: int, keep: Collection[int], beside: int
+    ) -> Refusal | None:
         s, page = self.state.settings, self.state.pages[number]
         if came >= s.page_ins:
             return Refusal(page.name, f"{came} pages came back in this step already; page_ins is {s.page_ins}")
-        arrival = page_in(self.state, self._instructions, page, by)
+        arrival = page_in(self.state, self._instructions, page, request.by, keep, beside)
         if isinstance(arrival, Refusal):
             return arrival
-        need = scaled(self.state, guest_tokens(page))
-        cause = f"makes room for {page.name}, recalled"
-        self._evict(make_room(self.state, self._instructions, self._score, need=need, cause=cause, keep=keep))
+        need = scaled(self.state, guest_tokens(page.turns)) + scaled(self.state, beside)
+        self._make_room(request.question, need=need, cause=f"makes room for {page.name}, recalled", keep=keep)
         self.add(arrival)
         return None
 
@@ -451,9 +525,10 @@ class Pager:
         if used:
             self.add(PagesUsed(used))
         names = {c.page for c in used}
-        for page in self.state.guests:
-            if page.guest_until <= self.state.step:
-                self.add(GuestLeft(page.number, page.number in names))
+        leaving = [page for page in self.state.guests if page.guest_until <= self.state.step]
+        self.add(*(GuestLeft(page.number, page.number in names) for page in leaving))
+        if leaving:
+            self._arrange(self._about)  # their bookmarks are back at once
         for page in [p for p in self.state.residents if p.closed and p.bookmark is None]:
             self._bookmark(page)
         self.add(StepFinished(ms or {}))
@@ -469,9 +544,17 @@ class Pager:
 
     def abandon(self, reason: str) -> None:
         """Give the open step up: what was received stays, guests leave."""
-        for page in self.state.guests:
-            self.add(GuestLeft(page.number, False))
+        if guests := self.state.guests:
+            self.add(*(GuestLeft(page.number, used=False) for page in guests))
+            self._arrange(self._about)
         self.add(StepAbandoned(reason))
 
 
-_EPOCH = datetime.fromtimestamp(0, tz=utc_now().tzinfo)  # the fold reads no clock; the journal stamps
+def _shortened(arguments: str, most: int) -> str:
+    """JSON text of at most about `most` tokens: the arguments, or an object with their beginning."""
+    if tokens.count(arguments) <= most:
+        return arguments
+    return json.dumps({"cut": tokens.clip(arguments, most) + "…"}, ensure_ascii=False)
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)  # the fold reads no clock; the journal stamps

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory.turns import Turn
+from memory.turns import MESSAGE_TOKENS, Turn
 
+GUEST_TOKENS = 22 + MESSAGE_TOKENS  # the frame around a recalled page
+GUEST_TURN_TOKENS = 13  # `turn 21 · assistant · 2026-03-02:`, in place of a message's own frame
+NAME_LENGTH = 24  # characters of a speaker's name in it
 HALF_LIFE_STEPS = 20  # after so many steps without use a page's heat has halved
+
+
+def guest_tokens(turns: Iterable[Turn]) -> int:
+    """What a page with these turns takes when it is recalled."""
+    return GUEST_TOKENS + sum(t.tokens + GUEST_TURN_TOKENS + len(t.speaker[:NAME_LENGTH].encode()) // 3 for t in turns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,19 @@ Redact = Callable[[str], tuple[str, dict[str, int]]]
 PATTERNS: dict[str, re.Pattern[str]] = {
     "private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
     "api key": re.compile(
-        r"\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}"
+        r"(?<![A-Za-z0-9])(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}"
         r"|(?:ghp|gho|ghs|ghu)_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}|glpat-[A-Za-z0-9_-]{20,}"
         r"|xox[abprs]-[A-Za-z0-9-]{10,}|hf_[A-Za-z0-9]{30,}|[sr]k_live_[A-Za-z0-9]{20,})"
     ),
-    "token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"),
+    "token": re.compile(
+        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
+        r"|(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"
+    ),
 }  # fmt: skip
-CARD = re.compile(r"(?<![\d.,])(?:\d[ -]?){12,18}\d(?![\d.,]?\d)")
+# In groups as on the card, or in one; what follows may be its date or its code, and is no part of it.
+CARD = re.compile(
+    r"(?<!\d)(?<!\d\.)(?:[2-6]\d{3}([ -])(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|[2-6]\d{12,18})([ -]\d{3})?(?!\d|\.\d)"
+)
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -36,10 +42,12 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
         counts[sort] += n
 
     def card(found: re.Match[str]) -> str:
-        if not _luhn([int(c) for c in found[0] if c.isdigit()]):
-            return found[0]
-        counts["card number"] += 1
-        return "[card number removed]"
+        whole, tail = found[0], found[2] or ""
+        for number, rest in ((whole, ""), (whole.removesuffix(tail), tail)):
+            if _luhn([int(c) for c in number if c.isdigit()]):
+                counts["card number"] += 1
+                return f"[card number removed]{rest}"
+        return whole
 
     text = CARD.sub(card, text)
     return text, {sort: n for sort, n in counts.items() if n}

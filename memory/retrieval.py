@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,20 +55,11 @@ class Ranking:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """One term of the question: the units that hold it, ascending, and what it adds to each one's score."""
+class _Posting(NamedTuple):
+    """The units that hold a term, ascending, and how many times each does."""
 
-    term: str
-    idf: float
-    units: Ints
-    shares: Floats
-
-    def shares_of(self, units: Ints) -> Floats:
-        if not len(self.units):
-            return np.zeros(len(units))
-        at = np.searchsorted(self.units, units).clip(max=len(self.units) - 1)
-        return np.where(self.units[at] == units, self.shares[at], 0.0)
+    units: array[int]
+    times: array[int]
 
 
 class TextIndex:
@@ -79,7 +72,7 @@ class TextIndex:
     """
 
     def __init__(self) -> None:
-        self._postings: dict[str, array[int]] = {}  # term -> units, one entry for each time it occurs
+        self._postings: dict[str, _Posting] = {}
         self._pairs: dict[str, list[str]] = {}  # a CJK character -> the indexed bigrams that hold it
         self._pages: array[int] = array("q")  # by unit, and so the next three
         self._turns: array[int] = array("q")
@@ -97,17 +90,19 @@ class TextIndex:
     def add(self, page: int, turn: int, text: str) -> None:
         """Index a turn, or a piece of a long one, on its page. They come in order; the same again changes nothing.
 
-        Raises ValueError for one out of order, or one that is known with another text or on another page.
+        Raises ValueError for one out of order, or one that is known with another text.
         """
-        if self._turns and (page, turn) <= (self._pages[-1], self._turns[-1]):
+        if not self._follows(page, turn):
             self._check_repeat(page, turn, text)
             return
         own = terms(text)
         # The window stays on its page: what a hit matched is then always on the page that it brings.
         window = self._last + own if self._pages and self._pages[-1] == page else own
         unit = len(self._turns)
-        for term in window:
-            self._posted(term).append(unit)
+        for term, times in Counter(window).items():
+            posting = self._posted(term)
+            posting.units.append(unit)
+            posting.times.append(times)
         self._pages.append(page)
         self._turns.append(turn)
         self._lengths.append(len(window))
@@ -123,42 +118,51 @@ class TextIndex:
             return Ranking((), note="the question has no searchable words")
         lengths = np.array(self._lengths, dtype=np.float64)
         norm = K1 * (1 - B + B * lengths / max(lengths.mean(), 1)) if len(lengths) else lengths
-        matches = [self._match(term, norm) for term in asked]
-        scores = np.zeros(len(self))
-        for match in matches:
-            scores[match.units] += match.shares
+        shares = np.zeros((len(asked), len(self)))  # what each term adds to each unit's score
+        idf = np.array([self._match(term, norm, row) for term, row in zip(asked, shares, strict=True)])
+        scores = shares.sum(axis=0)
         best = self._best_units(scores, among)[: k + MISSES]
         if not len(best):
             return Ranking(asked, note="no candidate page holds a word of the question")
-        return _cut(asked, self._hits(best, scores, matches), k, _coverage(matches, best[:1]), min_coverage)
+        coverage = float(idf[shares[:, best[0]] > 0].sum() / idf.sum())
+        return _cut(asked, self._hits(asked, best, scores, shares), k, coverage, min_coverage)
+
+    def _follows(self, page: int, turn: int) -> bool:
+        if not self._turns:
+            return True
+        if page == self._pages[-1]:
+            return turn > self._turns[-1]
+        return page > self._pages[-1] and turn >= self._turns[-1]
 
     def _check_repeat(self, page: int, turn: int, text: str) -> None:
         unit = bisect_left(range(len(self)), (page, turn), key=lambda u: (self._pages[u], self._turns[u]))
-        if self._turns[unit] != turn and turn not in self._turns:
-            raise ValueError(f"turn {turn} comes after turn {self._turns[-1]}; add turns in order")
-        if (self._pages[unit], self._turns[unit], self._hashes[unit]) != (page, turn, hash(text)):
-            raise ValueError(
-                f"turn {turn} is indexed on page {self._pages[unit]}, with another text or page than given now; "
-                "build the index anew"
-            )
+        place = f"turn {turn} of page {page}"
+        if unit == len(self) or (self._pages[unit], self._turns[unit]) != (page, turn):
+            last = f"turn {self._turns[-1]} of page {self._pages[-1]}"
+            raise ValueError(f"{place} cannot come after {last}; add turns and pages in order")
+        if self._hashes[unit] != hash(text):
+            raise ValueError(f"{place} is indexed with another text; build the index anew")
 
-    def _posted(self, term: str) -> array[int]:
-        if (units := self._postings.get(term)) is None:
-            units = self._postings[term] = array("q")
+    def _posted(self, term: str) -> _Posting:
+        if (posting := self._postings.get(term)) is None:
+            posting = self._postings[term] = _Posting(array("q"), array("q"))
             if len(term) == 2 and is_cjk(term):
                 for character in set(term):
                     self._pairs.setdefault(character, []).append(term)
-        return units
+        return posting
 
-    def _match(self, term: str, norm: Floats) -> _Match:
+    def _match(self, term: str, norm: Floats, row: Floats) -> float:
+        """Write what the term adds to each unit's score into `row`; returns its idf."""
         # A single CJK character matches every bigram that holds it: within a run the index has only pairs.
         names = [term, *self._pairs.get(term, ())]
-        held = np.concatenate([np.array(self._postings.get(name, array("q")), dtype=np.int64) for name in names])
-        times = np.bincount(held, minlength=len(self))
-        units = np.flatnonzero(times)
+        found = [posting for name in names if (posting := self._postings.get(name))]
+        for posting in found:
+            row[np.array(posting.units)] += np.array(posting.times)
+        units = np.array(found[0].units) if len(found) == 1 else np.flatnonzero(row)
+        times = row[units]
         idf = log(1 + (len(self) - len(units) + 0.5) / (len(units) + 0.5))
-        shares = idf * (K1 + 1) * times[units] / (times[units] + norm[units])
-        return _Match(term, idf, units, shares)
+        row[units] = idf * (K1 + 1) * times / (times + norm[units])
+        return idf
 
     def _best_units(self, scores: Floats, among: Collection[int] | None) -> Ints:
         """One unit a page, best first; of equal units the earlier, of equal pages the newer."""
@@ -171,22 +175,17 @@ class TextIndex:
         best = by_score[firsts]
         return best[np.lexsort((-pages[best], -scores[best]))]
 
-    def _hits(self, units: Ints, scores: Floats, matches: Sequence[_Match]) -> list[Hit]:
-        names = [match.term for match in matches]
-        columns = zip(*(match.shares_of(units).tolist() for match in matches), strict=True)
+    def _hits(self, asked: Sequence[str], units: Ints, scores: Floats, shares: Floats) -> list[Hit]:
+        columns = shares[:, units].T.tolist()
         return [
-            Hit(self._pages[unit], self._turns[unit], score, _matched(names, shares))
-            for unit, score, shares in zip(units.tolist(), scores[units].tolist(), columns, strict=True)
+            Hit(self._pages[unit], self._turns[unit], score, _matched(asked, column))
+            for unit, score, column in zip(units.tolist(), scores[units].tolist(), columns, strict=True)
         ]
 
 
 def _matched(names: Sequence[str], shares: Sequence[float]) -> tuple[tuple[str, float], ...]:
     matched = [(name, share) for name, share in zip(names, shares, strict=True) if share]
     return tuple(sorted(matched, key=lambda each: (-each[1], each[0])))
-
-
-def _coverage(matches: Sequence[_Match], best: Ints) -> float:
-    return sum(m.idf for m in matches if m.shares_of(best).any()) / sum(m.idf for m in matches)
 
 
 def _cut(asked: tuple[str, ...], ranked: list[Hit], k: int, coverage: float, min_coverage: float) -> Ranking:

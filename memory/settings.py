@@ -72,13 +72,15 @@ class Settings:
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
+            if (number := _number(f.type, value)) is not value:
+                object.__setattr__(self, f.name, value := number)
             if "low" not in f.metadata:
                 if not isinstance(value, str) or not value:
                     raise BadSetting(f"{f.name} must be a name, not {value!r}")
                 continue
             low, high, unit = f.metadata["low"], f.metadata["high"], f.metadata["unit"]
             if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise BadSetting(f"{f.name} must be {low:g} to {high:g} {unit}, not {value!r}")
+                raise BadSetting(f"{f.name} must be {low:,} to {high:,} {unit}, not {value!r}")
             if f.type == "int" and value != int(value):
                 raise BadSetting(f"{f.name} must be a whole number of {unit}, not {value!r}")
         if self.low_watermark > self.high_watermark:
@@ -99,11 +101,17 @@ class Settings:
                 raise UnknownName("setting", key, known)
         if isinstance(changes.get("boundary"), str):
             changes = {**_spelled_out(changes["boundary"]), **{k: v for k, v in changes.items() if k != "boundary"}}
-        return replace(self, **{k: _number(known[k].type, v) for k, v in changes.items()})
+        return replace(self, **changes)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Settings:
         return cls().but(**values)
+
+    @classmethod
+    def stored(cls, values: Mapping[str, Any]) -> Settings:
+        """As a log holds them: a setting of a newer program means nothing here."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -111,7 +119,9 @@ class Settings:
     @cached_property
     def hash(self) -> str:
         """Twelve hex digits that name these values."""
-        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        # As floats: 6 and 6.0 are equal settings, so they need equal hashes.
+        values = {name: float(v) if isinstance(v, int) else v for name, v in self.to_dict().items()}
+        text = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
@@ -156,7 +166,7 @@ def _spelled_out(boundary: str) -> dict[str, Any]:
 
 
 def _number(type_name: Any, value: Any) -> Any:
-    if type_name == "int" and isinstance(value, float) and value == int(value):
+    if type_name == "int" and isinstance(value, float) and value.is_integer():
         return int(value)
     if type_name == "float" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

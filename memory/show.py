@@ -51,12 +51,11 @@ def table(head: Sequence[str], body: Iterable[Sequence[object]], most: int = 30)
     """A table; longer ones say how many rows they left out."""
     lines = list(body)
     cells = "".join(f"<th style='text-align:left;padding:.15rem .7rem .15rem 0'>{text(h)}</th>" for h in head)
-    shown = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left;padding:.15rem .7rem .15rem 0'>{text(c)}</td>" for c in line) + "</tr>"
-        for line in lines[:most]
-    )
+    cell = "<td style='text-align:left;padding:.15rem .7rem .15rem 0'>"
+    shown = "".join(f"<tr>{''.join(f'{cell}{text(c)}</td>' for c in line)}</tr>" for line in lines[:most])
     more = f"<div style='opacity:.65'>… and {len(lines) - most} more</div>" if len(lines) > most else ""
-    return f"<table style='border-collapse:collapse'><thead><tr>{cells}</tr></thead><tbody>{shown}</tbody></table>{more}"
+    head_row = f"<thead><tr>{cells}</tr></thead>"
+    return f"<table style='border-collapse:collapse'>{head_row}<tbody>{shown}</tbody></table>{more}"
 
 
 def bar(parts: Iterable[tuple[str, int, str]], budget: int, marks: Mapping[str, float]) -> str:

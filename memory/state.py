@@ -40,7 +40,7 @@ from memory.pages import Page
 from memory.settings import Settings
 from memory.turns import Turn
 
-FOLD_VERSION = 1  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 2  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,15 @@ class State:
         page = self.pages.get(low)
         return page if page and page.first <= turn <= page.last else None
 
+    def pages_of(self, turn: int) -> list[Page]:
+        """All pages that hold it: several where a long message was cut."""
+        found: list[Page] = []
+        page = self.page_of(turn)
+        while page and page.first <= turn:
+            found.append(page)
+            page = self.pages.get(page.number + 1)
+        return found
+
 
 def apply(state: State, event: Event) -> State:
     """The state after one more event; events of no consequence for it only move the version."""
@@ -143,7 +152,7 @@ def _started(state: State, body: ConversationStarted, step: int) -> Changes:
 
 
 def _settings(state: State, body: SettingsChanged, step: int) -> Changes:
-    return {"settings": Settings.from_dict(body.settings)}
+    return {"settings": Settings.stored(body.settings)}
 
 
 def _received(state: State, body: MessageReceived, step: int) -> Changes:
@@ -246,7 +255,16 @@ def _guest_left(state: State, body: GuestLeft, step: int) -> Changes:
 
 def _marked(state: State, body: TurnMarked, step: int) -> Changes:
     others = tuple(n for n in state.marked if n != body.turn)
-    return {"marked": tuple(sorted((*others, body.turn))) if body.important else others}
+    marked = tuple(sorted((*others, body.turn))) if body.important else others
+    return {"marked": marked, **_with(state, *(_weighed(page, body) for page in state.pages_of(body.turn)))}
+
+
+def _weighed(page: Page, body: TurnMarked) -> Page:
+    """A mark that is taken back is gone, also where the message came with it."""
+    if not body.important:
+        turns = tuple(replace(t, important=False) if t.number == body.turn else t for t in page.turns)
+        page = replace(page, turns=turns)
+    return replace(page, importance=body.importance, why_important=body.why_important) if page.closed else page
 
 
 def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
@@ -265,7 +283,9 @@ def _called(state: State, body: ModelCalled, step: int) -> Changes:
     if not body.prompt_tokens or not state.prompt_estimate:
         return {"counts": counts}
     seen = min(2.0, max(0.5, body.prompt_tokens / state.prompt_estimate))
-    return {"counts": counts, "count_ratio": 0.7 * state.count_ratio + 0.3 * seen}
+    # The fuller the prompt, the more it tells, and the less time is left to learn it.
+    weight = min(1.0, max(0.3, state.prompt_estimate / max(1, state.settings.window_tokens)))
+    return {"counts": counts, "count_ratio": (1 - weight) * state.count_ratio + weight * seen}
 
 
 def _finished(state: State, body: StepFinished, step: int) -> Changes:
@@ -314,7 +334,7 @@ def dump(state: State) -> bytes:
 def load(raw: bytes) -> State:
     try:
         values = orjson.loads(raw)
-        values["settings"] = Settings.from_dict(values["settings"])
+        values["settings"] = Settings.stored(values["settings"])
         values["pages"] = {int(n): read(Page, p) for n, p in values["pages"].items()}
         values["stubs"] = read(StubsArranged, values["stubs"])
         values["counts"] = read(Counts, values["counts"])

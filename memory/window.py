@@ -18,15 +18,16 @@ from memory.errors import BudgetTooSmall
 from memory.events import Candidate, PageEvicted, PagePagedIn, RangeStub, Refusal, StubsArranged
 from memory.eviction import Score, ranked
 from memory.language import terms
-from memory.pages import Page
+from memory.pages import Page, guest_tokens
 from memory.settings import Settings
 from memory.state import State
-from memory.turns import MESSAGE_TOKENS, Words
+from memory.turns import MESSAGE_TOKENS, Words, results
 
-SECTION_TOKENS = 24  # the header and frame of the bookmarks' section
-GUEST_TOKENS = 14  # the frame around a recalled page, beside one header a turn
-GUEST_TURN_TOKENS = 12  # `turn 21 · assistant · 2026-03-02:`
+SECTION_TOKENS = 16  # the header and frame of the bookmarks' section
+ORPHAN_TOKENS = 16  # the result that the prompt makes up for a call without one
+QUOTE_TOKENS = 9  # the marks around a result without its call
 RANGE_TOKENS = 24
+LEAST_PAGE = 50  # tokens; in less nothing is said
 OPENED = 12  # stubs that opening a range shows at once
 
 SECTIONS = ("system", "stubs", "recalled", "resident", "new")
@@ -62,24 +63,43 @@ def scaled(state: State, tokens: int) -> int:
     return ceil(tokens * max(1.0, state.count_ratio) * (1 + state.settings.count_margin))
 
 
-def guest_tokens(page: Page) -> int:
-    return page.tokens + GUEST_TOKENS + GUEST_TURN_TOKENS * len(page.turns)
-
-
 def fill(state: State, instructions: int) -> Fill:
-    """`instructions`: tokens of the paging instructions that join the application's system prompt."""
-    guests = sum(guest_tokens(p) for p in state.residents if p.guest_until)
-    closed = sum(p.tokens for p in state.residents if not p.guest_until and p.closed)
-    growing = sum(p.tokens for p in state.residents if not p.guest_until and not p.closed)
+    """`instructions`: tokens of the paging instructions and the tool that join the application's system prompt."""
+    spoken = [p for p in state.residents if not p.guest_until]
+    growing = sum(p.tokens for p in spoken if not p.closed)
     return Fill(
         system=scaled(state, state.system_tokens + instructions + MESSAGE_TOKENS),
-        stubs=scaled(state, state.stubs.tokens + SECTION_TOKENS) if state.stubs.tokens else 0,
-        recalled=scaled(state, guests),
-        resident=scaled(state, closed),
+        stubs=_section(state, state.stubs.tokens),
+        recalled=scaled(state, sum(guest_tokens(p.turns) for p in state.guests)),
+        resident=scaled(state, sum(p.tokens for p in spoken if p.closed) + _mending(spoken)),
         new=scaled(state, growing),
         reply=state.settings.reply_tokens,
         budget=state.settings.window_tokens,
     )
+
+
+def _section(state: State, stubs: int) -> int:
+    return scaled(state, stubs + SECTION_TOKENS) if stubs else 0
+
+
+def _mending(pages: Sequence[Page]) -> int:
+    """What the prompt adds where half of a tool exchange is not in the window."""
+    turns = [turn for page in pages for turn in page.turns]
+    found = [place for places in results(turns).values() for place in places]
+    answered = len(found) - found.count(None)
+    return found.count(None) * ORPHAN_TOKENS + (sum(t.role == "tool" for t in turns) - answered) * QUOTE_TOKENS
+
+
+def page_room(state: State, instructions: int) -> int:
+    """Tokens that a page may take, so that two of them fit beside all that never leaves.
+
+    Two, for a step may spread over the page that closes and the one that begins; and a recalled page must fit
+    beside the one that grows.
+    """
+    s = state.settings
+    fixed = state.system_tokens + instructions + MESSAGE_TOKENS + SECTION_TOKENS + s.stub_budget
+    room = s.window_tokens - s.reply_tokens - scaled(state, fixed)
+    return max(LEAST_PAGE, int(room / 2 * 1_000 / scaled(state, 1_000)) - 1)
 
 
 def pinned(state: State) -> set[int]:
@@ -106,10 +126,9 @@ def make_room(
     cause = cause or f"above the high watermark ({s.high_watermark:.0%})"
     forbidden = pinned(state) | set(keep) | ({p.number for p in state.guests} if need else set())
     queue = ranked([p for p in state.residents if p.number not in forbidden], score, state.step)
-    leaving = _victims(state, queue, used, limit, target, cause)
-    if not leaving or leaving[-1].used_tokens - leaving[-1].freed_tokens > s.window_tokens:
-        _check_possible(state, now)
-    return leaving
+    if not queue and not need and used > s.window_tokens:
+        raise BudgetTooSmall(_too_small(now))
+    return _victims(state, queue, used, limit, target, cause)
 
 
 def _victims(
@@ -117,13 +136,18 @@ def _victims(
 ) -> list[PageEvicted]:
     candidates = tuple(Candidate(p.number, round(sc, 6)) for sc, p in queue)
     leaving: list[PageEvicted] = []
-    room_for_stubs = max(0, state.settings.stub_budget - state.stubs.tokens)
+    held = {False: sum(p.tokens for p in state.residents if not p.guest_until and p.closed),
+            True: sum(guest_tokens(p.turns) for p in state.guests)}  # fmt: skip
+    stubs = state.stubs.tokens
     for i, (score, page) in enumerate(queue):
         if used <= target:
             break
-        stub = min(room_for_stubs, state.settings.stub_tokens)
-        room_for_stubs -= stub
-        freed = scaled(state, page.tokens) - scaled(state, stub)
+        guest = bool(page.guest_until)
+        before = scaled(state, held[guest]) - _section(state, stubs)
+        held[guest] -= guest_tokens(page.turns) if guest else page.tokens
+        stub = _stub_tokens(page) if page.bookmark else state.settings.stub_tokens + 1
+        stubs += min(stub, max(0, state.settings.stub_budget - stubs))
+        freed = before - scaled(state, held[guest]) + _section(state, stubs)
         after = queue[i + 1] if i + 1 < len(queue) else None
         leaving.append(
             PageEvicted(
@@ -143,25 +167,32 @@ def _victims(
     return leaving
 
 
-def _check_possible(state: State, now: Fill) -> None:
-    """Nothing can leave any more: is what is pinned still within the window?"""
-    held = now.system + now.stubs + now.new + now.reply
-    if held > state.settings.window_tokens:
-        raise BudgetTooSmall(
-            f"the system prompt ({now.system} tokens), bookmarks ({now.stubs}), the open page ({now.new}) and the "
-            f"reply's reserve ({now.reply}) need {held} tokens; the window holds {state.settings.window_tokens}: "
-            "raise window_tokens, or shorten the system prompt"
-        )
+def _too_small(now: Fill) -> str:
+    """Nothing can leave any more, and what is left is too much."""
+    return (
+        f"the system prompt and instructions ({now.system} tokens), bookmarks ({now.stubs}), the last message "
+        f"({now.resident + now.new}) and the reply's reserve ({now.reply}) need {now.used + now.reply} tokens; "
+        f"the window holds {now.budget}: raise window_tokens, shorten the system prompt, or lower reply_tokens"
+    )
 
 
-def page_in(state: State, instructions: int, page: Page, by: str) -> PagePagedIn | Refusal:
-    """Bring one page back as a guest, if it fits beside what is pinned."""
+def can_be_free(state: State, instructions: int, keep: Collection[int] = ()) -> int:
+    """Tokens for guests and tool results if everything left that may leave; `keep` and guests stay."""
+    s, now = state.settings, fill(state, instructions)
+    stay = pinned(state) | set(keep)
+    held = scaled(state, sum(p.tokens for p in state.residents if p.number in stay and not p.guest_until))
+    return s.window_tokens - now.system - now.recalled - held - now.reply - _section(state, s.stub_budget)
+
+
+def page_in(
+    state: State, instructions: int, page: Page, by: str, keep: Collection[int] = (), beside: int = 0
+) -> PagePagedIn | Refusal:
+    """Bring one page back as a guest, if it fits beside what must stay and `beside` tokens of the recalls so far."""
     s = state.settings
-    tokens = scaled(state, guest_tokens(page))
-    held = fill(state, instructions)
-    fixed = held.system + held.new + held.recalled + held.reply + scaled(state, s.stub_budget)
-    if fixed + tokens > s.window_tokens:
-        return Refusal(page.name, f"needs {tokens} tokens; {max(0, s.window_tokens - fixed)} can be made free")
+    tokens = scaled(state, guest_tokens(page.turns))
+    room = can_be_free(state, instructions, keep) - scaled(state, beside)
+    if tokens > room:
+        return Refusal(page.name, f"needs {tokens} tokens; {max(0, room)} can be made free")
     since = state.step - page.left_at
     return PagePagedIn(
         page=page.number,
@@ -193,6 +224,8 @@ def arrange_stubs(
     while low < high:  # the largest number that still fits: each costs its stub, and a gap at most one range
         middle = (low + high + 1) // 2
         low, high = (middle, high) if _cost(order[:middle], gone) <= s.stub_budget else (low, middle - 1)
+    if not low and _cost((), gone) > s.stub_budget:
+        s = s.but(stub_tokens=max(8, min(s.stub_tokens, s.stub_budget - 1)))  # one range, as short as it must be
     shown = {p.number for p in order[:low]}
     ranges = _fold(gone, shown, words, write, count, s)
     tokens = sum(_stub_tokens(p) for p in gone if p.number in shown) + sum(r.tokens + 1 for r in ranges)

@@ -121,10 +121,10 @@ class Draft:
     """A recording while it is read: turns get numbers without gaps, references follow them, times are put right."""
 
     def __init__(
-        self, conversation: str, user: str, *, title: str = "", language: str = "", system: str = "", format: str = ""
-    ) -> None:  # fmt: skip
-        self.conversation, self.user = clean(conversation), clean(user)
-        self.title, self.language, self.system, self.format = clean(title), language, clean(system), format
+        self, source_format: str, conversation: str, user: str, *, title: str = "", language: str = "", system: str = ""
+    ) -> None:
+        self.format, self.conversation, self.user = source_format, clean(conversation), clean(user)
+        self.title, self.language, self.system = clean(title), language, clean(system)
         self.notes: list[str] = []
         self.skipped: list[Skipped] = []
         self._lines: list[_Line] = []
@@ -227,7 +227,8 @@ class Draft:
         for ref in refs:
             number = self._numbers.get(ref)
             if number is None or number >= before:
-                self.skip(where, f"its label names turn {ref}, which {'does not exist' if number is None else 'comes later'}")
+                why = "does not exist" if number is None else "comes later"
+                self.skip(where, f"its label names turn {ref}, which {why}")
             elif number not in numbers:
                 numbers.append(number)
         return tuple(numbers)
@@ -235,7 +236,7 @@ class Draft:
     def _recall(self, spans: Sequence[tuple[Any, Any]], question: str, before: int, where: str) -> RecordedRecall:
         kept = []
         for first, last in spans:
-            inside = [n for ref, n in self._numbers.items() if first <= ref <= last and n < before]  # type: ignore[operator]
+            inside = [n for ref, n in self._numbers.items() if first <= ref <= last and n < before]
             if inside:
                 kept.append((min(inside), max(inside)))
             else:

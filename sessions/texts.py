@@ -84,7 +84,7 @@ def _bookmarked(body: BookmarkMade, new: New) -> Body:
 def _assembled(body: PromptAssembled, new: New) -> Body:
     """The hash covers the ids (prompt.Prompt.hash), so it is taken anew."""
     rows = tuple(
-        [role, section, page, size, answers, [[i, name, new(arguments)] for i, name, arguments in calls], *map(new, parts)]
+        [role, section, page, size, answers, [[i, name, new(words)] for i, name, words in calls], *map(new, parts)]
         for role, section, page, size, answers, calls, *parts in body.messages
     )
     return replace(body, messages=rows, hash=hashlib.blake2b(orjson.dumps(rows), digest_size=8).hexdigest())

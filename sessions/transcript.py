@@ -121,7 +121,7 @@ class _Bodies:
 
 def _turn(turn: RecordedTurn, bodies: _Bodies) -> Turn:
     """Whole, however long: pieces and pages are decisions, and a recording holds none."""
-    kept = clean(turn.text)
+    kept = redact(clean(turn.text))[0]
     return Turn(
         number=turn.number,
         role=turn.role,
@@ -161,8 +161,9 @@ def read_back(events: Iterable[Event], words: Words, scope: Scope) -> Recording:
         back.take(event.body)
     turns = [replace(turn, important=back.marks.get(turn.number, turn.important)) for turn in back.turns]
     return Recording(
-        scope.conversation, scope.user, tuple(turns), back.title, back.language, back.system, tuple(back.questions), back.source
-    )
+        scope.conversation, scope.user, tuple(turns), back.title, back.language, back.system,
+        tuple(back.questions), back.source,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)

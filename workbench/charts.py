@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from workbench.views.window import Segment, WindowView
+from workbench.views.rows import Segment
+from workbench.views.window import WindowView
 
 WIDTH, HEIGHT = 100.0, 30.0  # the box that a course is drawn in
 FINEST = 0.25  # per cent of the bar: neighbours narrower than this are drawn as one
@@ -103,4 +104,5 @@ def _bars(tops: Sequence[float]) -> str:
     width = min(step * 0.6, 3.0)
     return "".join(
         f"M{i * step + (step - width) / 2:.2f} {HEIGHT:g}V{top:.2f}h{width:.2f}V{HEIGHT:g}Z" for i, top in enumerate(tops)
+        if top < HEIGHT - 1.5
     )

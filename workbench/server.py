@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from types import FrameType
@@ -27,18 +28,19 @@ import orjson
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.file_util import get_static_dir
 
 from memory.errors import EngineError, StoreError
 from memory.stores.sql import Store, default_path
+from workbench.app import NAVIGATION
+from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE
 
 APP = Path(__file__).with_name("app.py")
 COOKIE = "memory_workbench"
 OPEN_PATH = "/_stcore/health"
-STORE_VARIABLE = "MEMORY_WORKBENCH_STORE"
-PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
 LOOK_S = 0.25  # how often the store is looked at while a page is open
 BEAT_S = 15.0  # a comment at least so often, so that a dead connection is noticed
 MISSING_S = 2.0  # how often a store that cannot be read is tried again
@@ -116,7 +118,7 @@ class Pulse:
         self._versions: dict[int, int] = {}
         self._closed = False
 
-    async def __call__(self, request: Request) -> Response:
+    async def stream(self, request: Request) -> Response:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(self._listen(), media_type="text/event-stream", headers=headers)
 
@@ -226,7 +228,24 @@ def make_app(
 
     gate = [] if base else [Middleware(TokenGate, token=token)]
     prefix = f"/{base}" if base else ""
-    return st.App(APP, middleware=gate, routes=[Route(f"{prefix}/events", pulse)], lifespan=lifespan)
+    paths = [f"{prefix}/", *(f"{prefix}/{entry.name}" for group in NAVIGATION.values() for entry in group)]
+    routes = [Route(f"{prefix}/events", pulse.stream), *(Route(path, _document) for path in paths)]
+    return st.App(APP, middleware=gate, routes=routes, lifespan=lifespan)
+
+
+# Without this, Streamlit's script guesses how deep in the address it is, by asking for files that are not there.
+ROOT_SCRIPT = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location.href).href };</script>'
+
+
+@cache
+def _html() -> str:
+    html = Path(get_static_dir(), "index.html").read_text("utf-8")
+    return html.replace("<head>", f"<head>{ROOT_SCRIPT}", 1).replace("<title>Streamlit</title>", "<title>Memory Workbench</title>")
+
+
+def _document(request: Request) -> Response:
+    """The one document of all pages: every page lies directly below the root."""
+    return HTMLResponse(_html(), headers={"cache-control": "no-cache"})
 
 
 def _address(base: str, token: str) -> str:
@@ -241,6 +260,7 @@ def serve(
     port: int = 0,
     *,
     token: str | None = None,
+    readonly: bool = False,
     framed: bool = False,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
@@ -254,6 +274,7 @@ def serve(
     _check_port(port)
     os.environ[STORE_VARIABLE] = str(store)
     os.environ[PUSH_VARIABLE] = "1"
+    os.environ[READONLY_VARIABLE] = "1" if readonly else ""
     sys.argv = [str(APP)]  # the settings beside the script are looked for from here
     base = f"t/{token}" if framed else ""
     make_app(store, token, base=base, on_ready=on_ready).run(
@@ -266,6 +287,7 @@ def serve(
             "server.baseUrlPath": base,
             "browser.gatherUsageStats": False,
             "logger.hideWelcomeMessage": True,
+            "logger.level": "warning",
         }
     )
 

@@ -203,11 +203,11 @@ def _chunks(request: Mapping[str, Any], heard: _Heard) -> Iterator[Any]:
         stream = litellm.completion(**{**request, "stream": True, "stream_options": {"include_usage": True}})
         yield from stream
     except _provider_errors() as error:
-        problem = explained(error, request)
         if not heard.text and not heard.calls:
-            raise problem from None
+            raise explained(error, request) from None
         partial = readable(heard.text)
-        raise ModelCut(f"the answer broke off after {len(partial)} characters: {problem}", partial) from None
+        message = f"{request['model']} broke off after {len(partial)} characters; ask again, or keep what came"
+        raise ModelCut(f"{message} ({_said(error, request)})", partial) from None
     finally:
         if stream is not None:
             stream.close()

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, select, text
 
 from memory.errors import NotFound, StoreError, StoreFull, StoreLocked
-from memory.stores.files import BUSY_MS, derived_lock, drop_derived, of_os, translated, uri_of
+from memory.stores.files import BUSY_MS, LOG_FILE, derived_lock, drop_derived, of_os, translated, uri_of
 from memory.stores.tables import EVENT, LEASE, META, SNAPSHOT, STREAM, TEXT
 
 WIPE = "wipe"  # in `meta` while deleted words may still lie in the file's unused bytes
@@ -91,7 +91,7 @@ def wipe(file: Path, wait_s: float = WIPE_S) -> None:
             time.sleep(0.05)
     with derived_lock(file.parent, wait_s) as ours:
         if not ours:
-            raise StoreLocked(f"deleted, but another process is writing what is derived in {file.parent}; open it again later")
+            raise StoreLocked(f"deleted, but another process writes {LOG_FILE}: open the store again later")
         drop_derived(file.parent)
     with translated(file), closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as connection:
         connection.execute("DELETE FROM meta WHERE key = ?", (WIPE,))

@@ -81,7 +81,9 @@ def _check_magic(file: Path) -> None:
     with file.open("rb") as opened:
         head = opened.read(len(MAGIC))
     if head != MAGIC:
-        raise StoreDamaged(f"{file} is no SQLite file (it begins with {head[:8]!r}): restore a backup, or give another folder")
+        raise StoreDamaged(
+            f"{file} is no SQLite file (it begins with {head[:8]!r}): restore a backup, or give another folder"
+        )
 
 
 def of_os(error: OSError, folder: Path) -> StoreError:
@@ -158,7 +160,7 @@ def translated(file: Path) -> Iterator[None]:
 def of_sqlite(error: BaseException | None, file: Path) -> StoreError:
     name, said = getattr(error, "sqlite_errorname", ""), str(error)
     if name.startswith("SQLITE_FULL"):
-        return StoreFull(f"the disk is full; what was committed before is safe in {file}: free some space, then try again")
+        return StoreFull(f"the disk is full; what was committed is safe in {file}: free some space, then try again")
     if name in {"SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE"}:
         return StoreFull(
             f"the system refuses to write to {file} (quota, file size limit, or a failing disk); "
@@ -167,7 +169,7 @@ def of_sqlite(error: BaseException | None, file: Path) -> StoreError:
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StoreReadOnly(f"{file} cannot be written ({said}): check its permissions, or give another folder")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreLocked(f"another process holds the write lock of {file} for more than {BUSY_MS / 1000:g} s; try again")
+        return StoreLocked(f"another process holds the lock of {file} for more than {BUSY_MS / 1000:g} s; try again")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or "no such" in said:
         return StoreDamaged(f"{file} is damaged ({said}): run `workbench verify`, restore a backup of it")
     if name.startswith("SQLITE_CONSTRAINT"):

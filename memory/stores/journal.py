@@ -100,18 +100,22 @@ class SqlJournal:
 
         Raises StaleAppend if the run moved on, was deleted, or was taken over by another owner of its lease.
         """
-        if not bodies:
+        return self.append([(step, body) for body in bodies], after)
+
+    def append(self, records: Sequence[tuple[int, Body]], after: State) -> list[Event]:
+        """`commit` for several steps at once: each record with its own."""
+        if not records:
             return []
-        now, first = to_us(self.store.clock()), after.version - len(bodies) + 1
-        rows = [self._row(body, first + i, step, now) for i, body in enumerate(bodies)]
-        snapshot = dump(after) if _is_due(after) else None
+        now, first = to_us(self.store.clock()), after.version - len(records) + 1
+        rows = [self._row(body, first + i, step, now) for i, (step, body) in enumerate(records)]
+        snapshot = dump(after) if is_due(after) else None
         with self.store.write(durable=self.durable) as connection:
             self._check(connection, first - 1)
             last = self._append(connection, rows, after, now, snapshot)
         self._unsaved = {}
         self._state = after
-        at, seqs = from_us(now), count(last - len(bodies) + 1)
-        return [Event(next(seqs), first + i, step, at, body) for i, body in enumerate(bodies)]
+        at, seqs = from_us(now), count(last - len(records) + 1)
+        return [Event(next(seqs), first + i, step, at, body) for i, (step, body) in enumerate(records)]
 
     def _append(
         self, connection: Connection, rows: list[dict[str, Any]], after: State, now_us: int, snapshot: bytes | None
@@ -156,13 +160,9 @@ class SqlJournal:
                 raise StaleAppend(f"another process took {self.scope} over; this step's rest was not written")
 
 
-def _is_due(state: State) -> bool:
+def is_due(state: State) -> bool:
+    """Whether this state, between two steps, is kept as a snapshot."""
     return bool(state.step) and not state.open_step and state.step % SNAPSHOT_STEPS == 0
-
-
-def snapshots_due(before: State, after: State) -> bool:
-    """Whether the live engine would have kept a snapshot at the end of this step."""
-    return before.open_step and _is_due(after)
 
 
 def save_snapshot(connection: Connection, stream: int, version: int, state: bytes) -> None:

@@ -9,17 +9,19 @@ Not a cache and not analytical: charts and `workbench sql` ask DuckDB (log.py), 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, insert, select, text, update
+from sqlalchemy import Connection, func, insert, select
 from sqlalchemy import Engine as SqlEngine
 
 from memory.errors import (
     ConversationBusy,
+    EngineError,
     NotFound,
     StaleAppend,
     StoreDamaged,
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlJournal", "Store", "Stream", "Watcher", "default_path", "from_us", "to_us"]
 
-EVENT_COLUMNS = (EVENT.c.seq, EVENT.c.version, EVENT.c.step, EVENT.c.at_us, EVENT.c.kind, EVENT.c.kind_version, EVENT.c.body)
+EVENT_COLUMNS = [EVENT.c[name] for name in ("seq", "version", "step", "at_us", "kind", "kind_version", "body")]
 
 
 class Store:
@@ -73,6 +75,7 @@ class Store:
         self.clock = clock
         self._engine = engine
         self._log: Log | None = None
+        self._lock = threading.Lock()
         self._watchers: list[Watcher] = []
 
     # ── open and close ────────────────────────────────────────────────────────────────────────────────
@@ -94,9 +97,13 @@ class Store:
                 f"{folder} has schema {found} and needs {len(migrations.MIGRATIONS)}: open it writable once"
             )
         store = cls(folder, connect(file, readonly=readonly), readonly=readonly, clock=clock)
-        if not readonly:
-            store._bring_up_to_date(found)
-            store._clean_up()
+        try:
+            if not readonly:
+                store._bring_up_to_date(found)
+                store._clean_up()
+        except EngineError:
+            store.close()
+            raise
         return store
 
     def close(self) -> None:
@@ -137,7 +144,8 @@ class Store:
         with self.read() as connection:
             wipe = connection.scalar(select(META.c.value).where(META.c.key == care.WIPE))
         if wipe:
-            care.wipe(self.file)
+            with suppress(StoreFull, StoreLocked):  # at the next opening, then
+                care.wipe(self.file)
 
     def _abandon(self, journal: SqlJournal) -> None:
         """A step that nobody holds a lease on was cut by a crash: say so in the log."""
@@ -153,9 +161,9 @@ class Store:
                     after = apply(after, Event(0, after.version + 1, state.step, self.clock(), body))
                 journal.commit(bodies, state.step, after)
         except (ConversationBusy, StaleAppend, NotFound):
-            return  # another process takes care of it
+            pass  # another process takes care of it
         except (StoreFull, StoreLocked):
-            return  # whoever steps this conversation next closes it first; until then it can be read
+            pass  # whoever steps this conversation next closes it first; until then it can be read
 
     # ── transactions ──────────────────────────────────────────────────────────────────────────────────
 
@@ -204,7 +212,8 @@ class Store:
             known = sorted({s.scope.conversation for s in self.streams(scope.user)})
             runs = sorted(s.scope.run for s in self.streams(scope.user, scope.conversation))
             hint = f"its runs are {', '.join(runs)}" if runs else f"known: {', '.join(known[:12]) or 'none'}"
-            raise NotFound(f"no run {scope.run!r} of conversation {scope.conversation!r} of user {scope.user!r}; {hint}")
+            what = f"run {scope.run!r} of conversation {scope.conversation!r} of user {scope.user!r}"
+            raise NotFound(f"no {what}; {hint}")
         return found
 
     def main_run(self, user: str, conversation: str) -> Scope:
@@ -233,7 +242,6 @@ class Store:
             "started_us": now,
             "last_us": now,
             **head_of(State()),
-            "settings": "",
         }
         if parent is None:
             with self.write() as connection:
@@ -367,11 +375,11 @@ class Store:
 
         The views are listed by `workbench sql --views`. Raises BadQuery.
         """
-        if self._log is None:
-            from memory.stores.log import Log
+        from memory.stores.log import Log  # loads duckdb
 
-            self._log = Log(self)
-        return self._log.query(query, params)
+        with self._lock:
+            log = self._log = self._log or Log(self)
+        return log.query(query, params)
 
     # ── care ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,11 +1,13 @@
 """What `workbench sql` asks: views over the log, their columns in words, and the tables that carry them.
 
-Each record is taken apart once, when it arrives, into one narrow table per question (`Taken`); a view only joins
-them. No view parses JSON, so a million events answer in tens of milliseconds.
+Each record is taken apart once, when it arrives, into one narrow table per question (`Taken`), with its words;
+a view only joins and counts. No view parses JSON or looks words up.
 
 A run that continues another (a branch) shows only its own rows here. What it took over, the pages and bookmarks
 it began with, stands in the tables marked `inherited`: looked up, never shown twice.
 """
+
+# ruff: noqa: S608 # SQL is put together from the constants of this file alone
 
 from __future__ import annotations
 
@@ -27,6 +29,11 @@ STAGES = ("receive", "plan", "assemble", "model", "recall", "settle")
 SECTIONS = ("system", "stubs", "recalled", "resident", "new", "exchange")
 
 
+def _words(text_id: str) -> str:
+    """The words behind an id; they always arrive before the records that mention them."""
+    return f"(SELECT any_value(content) FROM raw.word WHERE id = {text_id})"
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """One table: of which kinds it is made, how their body is read, and its columns as (type, expression)."""
@@ -36,6 +43,7 @@ class Taken:
     shape: str  # JSON; the body is then `b` in the expressions
     columns: dict[str, tuple[str, str]]
     each: str = ""  # a list in the body, one row for each of its items, which is then `i`
+    source: str = "batch"  # the events that just arrived
 
     @property
     def create(self) -> str:
@@ -44,16 +52,25 @@ class Taken:
 
     @property
     def insert(self) -> str:
-        """From `batch`, the events that just arrived; a body that cannot be read gives NULLs, `verify` names it."""
+        """Of the events that just arrived; a body that cannot be read gives NULLs, `verify` names it."""
         kinds = ", ".join(f"'{kind}'" for kind in self.kinds)
         own = "".join(f', {expression} AS "{name}"' for name, (_, expression) in self.columns.items())
         items = f", unnest({self.each}) AS each(i)" if self.each else ""
         return (
             f"INSERT INTO raw.{self.table} BY NAME SELECT seq, stream, version, step, happened_at, "
-            f"false AS inherited{own} FROM (SELECT *, TRY(from_json(body, '{self.shape}')) AS b FROM batch "
+            f"false AS inherited{own} FROM (SELECT *, TRY(from_json(body, '{self.shape}')) AS b FROM {self.source} "
             f"WHERE kind IN ({kinds})) AS took{items}"
         )
 
+
+# A page is the turns between two closings: how many closed before a turn says on which it stands.
+WITH_PAGE_AND_SETTINGS = (
+    "(SELECT m.*, coalesce(c.page, 0) + 1 AS on_page, h.hash AS settings_hash FROM batch m "
+    "ASOF LEFT JOIN (SELECT stream, version, page FROM raw.closing WHERE stream IN (SELECT stream FROM batch)) c "
+    "ON m.stream = c.stream AND m.version > c.version "
+    "ASOF LEFT JOIN (SELECT stream, version, hash FROM raw.setting WHERE stream IN (SELECT stream FROM batch)) h "
+    "ON m.stream = h.stream AND m.version > h.version)"
+)
 
 CLOSING = Taken(
     "closing", ("PageClosed",), '{"page":"INTEGER","rule":"VARCHAR","importance":"DOUBLE","why_important":"VARCHAR"}',
@@ -64,8 +81,9 @@ BOOKMARK = Taken(
     "bookmark", ("BookmarkMade",),
     '{"page":"INTEGER","bookmark":{"stub":"BIGINT","keywords":"BIGINT","description":"BIGINT","tokens":"INTEGER",'
     '"origin":"VARCHAR","weight":"DOUBLE"}}',
-    {"page": ("INTEGER", "b.page"), "stub": ("BIGINT", "b.bookmark.stub"), "keywords": ("BIGINT", "b.bookmark.keywords"),
-     "description": ("BIGINT", "b.bookmark.description"), "tokens": ("INTEGER", "b.bookmark.tokens"),
+    {"page": ("INTEGER", "b.page"), "stub": ("VARCHAR", _words("b.bookmark.stub")),
+     "keywords": ("VARCHAR", _words("b.bookmark.keywords")),
+     "description": ("VARCHAR", _words("b.bookmark.description")), "tokens": ("INTEGER", "b.bookmark.tokens"),
      "origin": ("VARCHAR", "b.bookmark.origin"), "weight": ("DOUBLE", "b.bookmark.weight")},
 )  # fmt: skip
 SETTING = Taken("setting", ("SettingsChanged",), '{"hash":"VARCHAR"}', {"hash": ("VARCHAR", "b.hash")})
@@ -77,12 +95,14 @@ PIECE = Taken(
     "piece", ("MessageReceived", "MessageReplied"),
     '{"turn":{"number":"INTEGER","role":"VARCHAR","text":"BIGINT","tokens":"INTEGER","said_at":"TIMESTAMPTZ",'
     '"speaker":"VARCHAR","piece":"INTEGER","pieces":"INTEGER","important":"BOOLEAN"}}',
-    {"turn": ("INTEGER", "b.turn.number"), "role": ("VARCHAR", "b.turn.role"), "speaker": ("VARCHAR", "b.turn.speaker"),
-     "said_at": ("TIMESTAMPTZ", "b.turn.said_at"), "tokens": ("INTEGER", "b.turn.tokens"), "text": ("BIGINT", "b.turn.text"),
+    {"turn": ("INTEGER", "b.turn.number"), "role": ("VARCHAR", "b.turn.role"),
+     "speaker": ("VARCHAR", "b.turn.speaker"), "said_at": ("TIMESTAMPTZ", "b.turn.said_at"),
+     "tokens": ("INTEGER", "b.turn.tokens"), "text": ("VARCHAR", _words("b.turn.text")),
      "piece": ("INTEGER", "coalesce(b.turn.piece, 0)"), "pieces": ("INTEGER", "coalesce(b.turn.pieces, 1)"),
      "important": ("BOOLEAN", "coalesce(b.turn.important, false)"),
      "opens": ("BOOLEAN", "kind = 'MessageReceived' AND coalesce(b.turn.piece, 0) = 0"),
-     "page": ("INTEGER", "closed_before + 1")},
+     "page": ("INTEGER", "on_page"), "settings": ("VARCHAR", "settings_hash")},
+    source=WITH_PAGE_AND_SETTINGS,
 )  # fmt: skip
 OTHERS = (
     Taken(
@@ -104,7 +124,7 @@ OTHERS = (
         "recall", ("PagesRecalled",),
         '{"by":"VARCHAR","asked":["VARCHAR"],"question":"BIGINT","resident":["INTEGER"],"came":["INTEGER"],'
         '"refused":[{"ref":"VARCHAR","reason":"VARCHAR"}],"right":"BOOLEAN","note":"VARCHAR"}',
-        {"by": ("VARCHAR", "b.by"), "asked": ("VARCHAR[]", "b.asked"), "question": ("BIGINT", "b.question"),
+        {"asked_by": ("VARCHAR", "b.by"), "asked": ("VARCHAR[]", "b.asked"), "question": ("VARCHAR", _words("b.question")),
          "came": ("INTEGER[]", "b.came"), "resident": ("INTEGER[]", "b.resident"),
          "refused": ("VARCHAR[]", "list_transform(b.refused, lambda r: r.ref || ': ' || r.reason)"),
          "was_right": ("BOOLEAN", 'b."right"'), "note": ("VARCHAR", "b.note")},
@@ -112,10 +132,10 @@ OTHERS = (
     Taken("use", ("PagesUsed",), '{"pages":[{"page":"INTEGER"}]}', {"page": ("INTEGER", "i.page")}, each="b.pages"),
     Taken(
         "prompt", ("PromptAssembled",),
-        '{"round":"INTEGER","messages":["JSON"],"tokens":"INTEGER","hash":"VARCHAR","sections":{'
+        '{"round":"INTEGER","messages":"JSON","tokens":"INTEGER","hash":"VARCHAR","sections":{'
         + ",".join(f'"{s}":"INTEGER"' for s in SECTIONS) + "}}",
         {"round": ("INTEGER", "b.round"), "tokens": ("INTEGER", "b.tokens"), "hash": ("VARCHAR", "b.hash"),
-         "messages": ("INTEGER", "len(b.messages)"),
+         "messages": ("INTEGER", "json_array_length(b.messages)"),
          **{s: ("INTEGER", f"coalesce(b.sections.{s}, 0)") for s in SECTIONS}},
     ),
     Taken(
@@ -132,16 +152,8 @@ OTHERS = (
     ),
 )  # fmt: skip
 
-HANDED_DOWN = (BOOKMARK, SETTING, MARK, PIECE)  # what a branch begins with, beside CLOSING
-TAKEN = (CLOSING, *HANDED_DOWN, *OTHERS)
-
-# A page is the turns between two closings: how many closed before a turn says on which it stands.
-CLOSED_BEFORE = (
-    "(SELECT m.*, coalesce(c.page, 0) AS closed_before FROM {batch} m ASOF LEFT JOIN "
-    "(SELECT stream, version, page FROM raw.closing WHERE stream IN (SELECT stream FROM {batch})) c "
-    "ON m.stream = c.stream AND m.version > c.version)"
-)
-
+HANDED_DOWN = (CLOSING, SETTING, MARK, BOOKMARK, PIECE)  # what a branch begins with; pieces look closings up
+TAKEN = (*HANDED_DOWN, *OTHERS)
 
 def inherit(table: str) -> str:
     """Rows that the branch `$child` takes over from `$parent`, up to `$version`."""
@@ -157,42 +169,39 @@ WHOSE = 's."user", s.conversation, s.run'
 _STREAM = "JOIN raw.stream s ON s.id = {0}.stream"
 
 TURNS = f"""
-SELECT {WHOSE}, t.turn, t.role, t.speaker, t.said_at, t.tokens, t.pieces, t.page, t.step,
-       t.important OR coalesce(m.important, false) AS important, w.content AS text
-FROM (SELECT stream, turn, any_value(role) AS role, any_value(speaker) AS speaker, any_value(said_at) AS said_at,
-             sum(tokens)::INTEGER AS tokens, max(pieces) AS pieces, min(page) AS page, min(step) AS step,
-             bool_or(important) AS important, any_value(text) AS text
-      FROM raw.piece WHERE NOT inherited GROUP BY stream, turn) t
+SELECT {WHOSE}, t.turn, t.role, t.speaker, t.said_at, t.tokens + coalesce(r.tokens, 0) AS tokens, t.pieces, t.page,
+       t.step, t.important OR coalesce(m.important, false) AS important, t.text
+FROM (SELECT * FROM raw.piece WHERE piece = 0 AND NOT inherited) t
 {_STREAM.format("t")}
+LEFT JOIN (SELECT stream, turn, sum(tokens)::INTEGER AS tokens FROM raw.piece WHERE piece > 0 GROUP BY stream, turn) r
+       ON r.stream = t.stream AND r.turn = t.turn
 LEFT JOIN (SELECT stream, turn, arg_max(important, version) AS important FROM raw.mark GROUP BY stream, turn) m
        ON m.stream = t.stream AND m.turn = t.turn
-LEFT JOIN raw.word w ON w.id = t.text
 """
 
 STEPS = f"""
-SELECT {WHOSE}, p.step,
-       coalesce(e.state, CASE WHEN p.step = max(p.step) OVER (PARTITION BY p.stream) THEN 'running' ELSE 'abandoned' END)
-           AS state,
-       e.reason, p.happened_at AS started_at, e.happened_at AS ended_at,
-       {" + ".join(f"coalesce(e.{stage}, 0)" for stage in STAGES)} AS total_ms,
-       {", ".join(f"e.{stage} AS {stage}_ms" for stage in STAGES)},
-       coalesce(c.prompt_tokens, 0) AS prompt_tokens, coalesce(c.completion_tokens, 0) AS completion_tokens,
-       CASE WHEN c.step IS NULL THEN 0 ELSE c.cost_usd END AS cost_usd, coalesce(c.calls, 0) AS calls,
-       coalesce(r.n, 0) AS recalls, coalesce(f.n, 0) AS faults, coalesce(v.n, 0) AS evictions, h.hash AS settings
-FROM (SELECT * FROM raw.piece WHERE opens AND NOT inherited) p
-{_STREAM.format("p")}
-LEFT JOIN raw.ending e ON e.stream = p.stream AND e.step = p.step
-LEFT JOIN (SELECT stream, step, sum(prompt_tokens)::INTEGER AS prompt_tokens, count(*) AS calls,
-                  sum(completion_tokens)::INTEGER AS completion_tokens,
-                  CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd) END AS cost_usd
-           FROM raw.call GROUP BY stream, step) c ON c.stream = p.stream AND c.step = p.step
-LEFT JOIN (SELECT stream, step, count(*) AS n FROM raw.recall GROUP BY stream, step) r
-       ON r.stream = p.stream AND r.step = p.step
-LEFT JOIN (SELECT stream, step, count(*) AS n FROM raw.paging GROUP BY stream, step) f
-       ON f.stream = p.stream AND f.step = p.step
-LEFT JOIN (SELECT stream, step, count(*) AS n FROM raw.eviction GROUP BY stream, step) v
-       ON v.stream = p.stream AND v.step = p.step
-ASOF LEFT JOIN raw.setting h ON h.stream = p.stream AND p.version > h.version
+SELECT {WHOSE}, t.step, coalesce(t.state, if(t.step = l.step, 'running', 'abandoned')) AS state, t.reason,
+       t.started_at, t.ended_at, {" + ".join(f"coalesce(t.{stage}, 0)" for stage in STAGES)} AS total_ms,
+       {", ".join(f"t.{stage} AS {stage}_ms" for stage in STAGES)},
+       coalesce(t.prompt_tokens, 0) AS prompt_tokens, coalesce(t.completion_tokens, 0) AS completion_tokens,
+       if(t.calls = t.priced, coalesce(t.cost_usd, 0), NULL) AS cost_usd, t.calls, t.recalls, t.faults, t.evictions,
+       t.settings
+FROM (SELECT stream, step, any_value(state) AS state, any_value(reason) AS reason, min(started_at) AS started_at,
+             max(ended_at) AS ended_at, {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
+             sum(prompt_tokens)::INTEGER AS prompt_tokens, sum(completion_tokens)::INTEGER AS completion_tokens,
+             sum(cost_usd) AS cost_usd, count(cost_usd) AS priced, count(call) AS calls, count(recall) AS recalls,
+             count(fault) AS faults, count(eviction) AS evictions, any_value(settings) AS settings
+      FROM (SELECT stream, step, happened_at AS started_at, settings FROM raw.piece WHERE opens AND NOT inherited
+            UNION ALL BY NAME
+            SELECT stream, step, state, reason, happened_at AS ended_at, {", ".join(STAGES)} FROM raw.ending
+            UNION ALL BY NAME
+            SELECT stream, step, 1 AS call, prompt_tokens, completion_tokens, cost_usd FROM raw.call
+            UNION ALL BY NAME SELECT stream, step, 1 AS recall FROM raw.recall
+            UNION ALL BY NAME SELECT stream, step, 1 AS fault FROM raw.paging
+            UNION ALL BY NAME SELECT stream, step, 1 AS eviction FROM raw.eviction)
+      GROUP BY stream, step HAVING count(started_at) > 0) t
+{_STREAM.format("t")}
+JOIN (SELECT stream, max(step) AS step FROM raw.piece GROUP BY stream) l ON l.stream = t.stream
 """
 
 EVENTS = f"""
@@ -211,30 +220,28 @@ _RANGES = """(SELECT stream, page, min(turn) AS first_turn, max(turn) AS last_tu
 
 EVICTIONS = f"""
 SELECT {WHOSE}, v.step, v.page, v.policy, v.score, v.runner_up, v.runner_up_score, v.freed_tokens, v.cause,
-       v.used_tokens, v.limit_tokens, w.content AS stub, g.first_turn, g.last_turn, v.faults_after, v.happened_at,
-       v.version
-FROM (SELECT e.*, count(f.version) AS faults_after FROM raw.eviction e
-      LEFT JOIN raw.paging f ON f.stream = e.stream AND f.page = e.page AND f.version > e.version
-      GROUP BY ALL) v
+       v.used_tokens, v.limit_tokens, b.stub, g.first_turn, g.last_turn, coalesce(f.n, 0) AS faults_after,
+       v.happened_at, v.version
+FROM raw.eviction v
 {_STREAM.format("v")}
+LEFT JOIN (SELECT e.stream, e.version, count(*) AS n FROM raw.eviction e JOIN raw.paging p
+           ON p.stream = e.stream AND p.page = e.page AND p.version > e.version GROUP BY e.stream, e.version) f
+       ON f.stream = v.stream AND f.version = v.version
 LEFT JOIN {_RANGES} g ON g.stream = v.stream AND g.page = v.page
-ASOF LEFT JOIN raw.bookmark b ON b.stream = v.stream AND b.page = v.page AND v.version > b.version
-LEFT JOIN raw.word w ON w.id = b.stub
+ASOF LEFT JOIN (SELECT stream, page, version, stub FROM raw.bookmark) b
+       ON b.stream = v.stream AND b.page = v.page AND v.version > b.version
 """
 
 RECALLS = f"""
-SELECT {WHOSE}, r.step, r.by, r.asked, w.content AS question, r.came, r.resident, r.refused, r.was_right, r.note,
+SELECT {WHOSE}, r.step, r.asked_by, r.asked, r.question, r.came, r.resident, r.refused, r.was_right, r.note,
        r.happened_at, r.version
-FROM raw.recall r {_STREAM.format("r")} LEFT JOIN raw.word w ON w.id = r.question
+FROM raw.recall r {_STREAM.format("r")}
 """
 
 BOOKMARKS = f"""
-SELECT {WHOSE}, b.page, k.content AS keywords, t.content AS stub, d.content AS description, b.tokens, b.origin, b.weight,
-       b.step AS made_step, b.happened_at AS made_at, b.version
+SELECT {WHOSE}, b.page, b.keywords, b.stub, b.description, b.tokens, b.origin, b.weight, b.step AS made_step,
+       b.happened_at AS made_at, b.version
 FROM raw.bookmark b {_STREAM.format("b")}
-LEFT JOIN raw.word k ON k.id = b.keywords
-LEFT JOIN raw.word t ON t.id = b.stub
-LEFT JOIN raw.word d ON d.id = b.description
 WHERE NOT b.inherited
 """
 
@@ -355,7 +362,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "recalls": {
         **_WHOSE,
         "step": "step that it belongs to",
-        "by": "model, recorded, user or probe",
+        "asked_by": "model, recorded, user or probe",
         "asked": "names of pages it asked for",
         "question": "words it asked with, empty if none",
         "came": "pages that came back",
@@ -396,3 +403,4 @@ VIEWS: dict[str, dict[str, str]] = {
 
 CREATE_TABLES = BASE + "".join(taken.create for taken in TAKEN)
 CREATE_VIEWS = "".join(f"CREATE VIEW {name} AS {query};\n" for name, query in QUERIES.items())
+TABLES = ("about", "stream", "event", "word", *(taken.table for taken in TAKEN))

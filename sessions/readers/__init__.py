@@ -23,7 +23,10 @@ LOOKS_LIKE: dict[str, Callable[[Source], bool]] = {"workbench": workbench.looks_
 
 
 def read(
-    path: str | Path | bytes, format: str | None = None, encoding: str | None = None, **options: Any
+    path: str | Path | bytes,
+    format: str | None = None,  # noqa: A002 -- what the command line calls it too
+    encoding: str | None = None,
+    **options: Any,
 ) -> Iterator[Recording | Skipped]:
     """What a file (or its bytes) holds, conversation by conversation.
 

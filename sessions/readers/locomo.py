@@ -27,7 +27,10 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, user: str | None = None) -> Iterator[Recording | Skipped]:
-    """`user`: which of the two speakers is the user; by default whoever speaks first."""
+    """`user`: which of the two speakers is the user; by default whoever speaks first.
+
+    A `user` who is neither of them is whose memory it becomes.
+    """
     try:
         samples = json.loads(source.text)
     except ValueError as error:
@@ -48,13 +51,11 @@ def _recording(sample: dict[str, Any], user: str | None, fallback: str) -> Recor
     spoken = sample["conversation"]
     numbers = sorted(int(key[8:]) for key in spoken if re.fullmatch(r"session_\d+", key) and spoken[key])
     speakers = (spoken["speaker_a"], spoken["speaker_b"])
-    if user is not None and user not in speakers:
-        raise ValueError(f"its speakers are {speakers[0]} and {speakers[1]}, not {user}")
-    name = user or spoken[f"session_{numbers[0]}"][0]["speaker"]
+    name = str(user) if user in speakers else spoken[f"session_{numbers[0]}"][0]["speaker"]
     conversation = str(sample.get("sample_id") or fallback)
     # Two samples have a user called John, and they are two people: the conversation tells them apart.
-    owner = f"{name}-{conversation.removeprefix('conv-')}"
-    draft = Draft(conversation, owner, title=f"{speakers[0]} and {speakers[1]}", language="en", format="locomo")
+    owner = user if user and user not in speakers else f"{name}-{conversation.removeprefix('conv-')}"
+    draft = Draft("locomo", conversation, owner, title=f"{speakers[0]} and {speakers[1]}", language="en")
     draft.note(f"{name} is taken as the user, the other speaker as the assistant")
     draft.note("only sittings have a time, without an offset: taken as UTC, their turns a minute apart")
     for number in numbers:

@@ -25,16 +25,7 @@ from typing import Any
 
 from memory.errors import RecordingError
 from sessions.readers.source import Source
-from sessions.recording import (
-    Draft,
-    Question,
-    RecordedCall,
-    RecordedTurn,
-    Recording,
-    Skipped,
-    parsed_time,
-    words_of,
-)
+from sessions.recording import Draft, Question, RecordedCall, RecordedTurn, Recording, Skipped, parsed_time, words_of
 
 FORMAT, VERSION = "memory-workbench", 1
 _BREAK = re.compile(r"\r\n|\n|\r")  # not str.splitlines: U+2028 may stand in a text
@@ -117,8 +108,8 @@ def _header(values: dict[str, Any] | str, user: str | None) -> Draft:
         raise ValueError("it names no conversation")
     owner = user or _text(values, "user")
     draft = Draft(
-        conversation, owner or "user", title=_text(values, "title"), language=_text(values, "language"),
-        system=_text(values, "system"), format="workbench",
+        "workbench", conversation, owner or "user", title=_text(values, "title"),
+        language=_text(values, "language"), system=_text(values, "system"),
     )  # fmt: skip
     if not owner:
         draft.note("the header names no user; taken as 'user'")
@@ -140,7 +131,8 @@ def _take(draft: Draft, values: dict[str, Any] | str, where: str, line: str) -> 
         if "turn" in values or "role" in values:
             _turn(draft, values, where)
         elif "question" in values:
-            draft.ask(where, _text(values, "question"), words_of(values.get("answer")), _numbers(values), _text(values, "category"))
+            question, category = _text(values, "question"), _text(values, "category")
+            draft.ask(where, question, words_of(values.get("answer")), _numbers(values), category)
         else:
             draft.skip(where, "neither a header, a turn nor a question", line)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -197,12 +189,12 @@ def write(recordings: Iterable[Recording]) -> str:
 
 
 def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
-    head = {"title": recording.title, "language": recording.language, "user": recording.user, "system": recording.system}
+    head = ("title", "language", "user", "system")
     yield {
         "format": FORMAT,
         "version": VERSION,
         "conversation": recording.conversation,
-        **{name: value for name, value in head.items() if value},
+        **{name: value for name in head if (value := getattr(recording, name))},
     }
     yield from map(_turn_line, recording.turns)
     yield from map(_question_line, recording.questions)

@@ -111,7 +111,7 @@ class Words:
     def amount(self, value: float, unit: str) -> str:
         match unit:
             case "ratio":
-                return f"{value * 100:.0f} %" if value in (0, 1) else f"{value * 100:.1f} %"
+                return f"{value * 100:.1f}".removesuffix(".0") + " %"
             case "usd":
                 return f"${value:,.2f}" if value == 0 or value >= 0.1 else f"${value:.4f}"
             case _:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from inspect import iscoroutinefunction
 from socket import SHUT_RDWR
 from typing import Any
 
@@ -200,6 +202,10 @@ def running_server() -> Iterator[OpenAIServer]:
     server.shutdown()
     server.server_close()
     thread.join()
+    if "litellm" in sys.modules:  # it keeps connections open for the next call
+        for client in sys.modules["litellm"].in_memory_llm_clients_cache.cache_dict.values():
+            if not iscoroutinefunction(client.close):
+                client.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.components import part
-from workbench.views.window import ChatRow
+from workbench.views.rows import ChatRow
 from workbench.words import Words, visible
 
 _chat = part("chat")
@@ -21,8 +21,10 @@ def chat(
     key: str = "chat",
     height: int = 460,
     evidence: Sequence[int] = (),
+    at_end: bool = True,
 ) -> Any:
-    """`mark` is `{turn, important}` of the star that was clicked; without `on_mark` there are no stars."""
+    """`mark` is `{turn, important}` of the star that was clicked; without `on_mark` there are no stars.
+    `at_end`: begin with the last message in sight, as a chat does."""
     return _chat(
         key=key,
         data={
@@ -30,6 +32,7 @@ def chat(
             "may_mark": on_mark is not None,
             "may_read": on_page is not None,
             "height": height,
+            "at_end": at_end,
             "words": {
                 name: say(f"chat.{name}") for name in ("mark", "unmark", "more", "less", "empty", "label")
             },
@@ -46,7 +49,7 @@ def waiting(text: str, reply: str, state: str, say: Words, key: str = "waiting")
         {"turn": -1, "role": "assistant", "speaker": state, "text": visible(reply, SHOWN), "resident": True, "typing": True},
     ]
     words = {name: say(f"chat.{name}") for name in ("more", "less", "empty", "label")}
-    _chat(key=key, data={"rows": rows, "may_mark": False, "may_read": False, "height": 460, "words": words})
+    _chat(key=key, data={"rows": rows, "at_end": True, "may_mark": False, "may_read": False, "height": 460, "words": words})
 
 
 def _row(row: ChatRow, say: Words, is_evidence: bool) -> dict[str, Any]:

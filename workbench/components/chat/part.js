@@ -54,7 +54,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     set(find(".recalled"), r.recalled || "");
     set(find(".tokens"), r.tokens || "");
   });
-  if (moved) {
+  if (moved && data.at_end) {
     log.dataset.last = last.turn;
     requestAnimationFrame(() => { log.scrollTop = log.scrollHeight; });
   }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.components import part
-from workbench.views.window import FeedRow
+from workbench.views.rows import FeedRow
 from workbench.words import Words
 
 _feed = part("feed")
@@ -24,7 +24,7 @@ def feed(
     return _feed(
         key=key,
         data={
-            "rows": [_row(row, say, steps) for row in rows],
+            "rows": [_row(row, say, steps) for row in rows if row.kind != "finished" or row.values["ms"]],
             "empty": say("feed.empty"),
             "label": say("feed.label"),
             "height": height,

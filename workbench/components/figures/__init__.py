@@ -7,17 +7,18 @@ from typing import Any
 
 from workbench.charts import spark
 from workbench.components import part
-from workbench.views.window import Metric
+from workbench.views.rows import Metric
 from workbench.words import Words
 
 _figures = part("figures")
 BARS = {"evictions", "faults", "hit_ratio", "cost"}  # counted anew in each step; the others are levels
 
 
-def figures(metrics: Sequence[Metric], say: Words, key: str = "figures", hide: Sequence[str] = ()) -> Any:
+def figures(metrics: Sequence[Metric], say: Words, key: str = "figures") -> Any:
+    """The cost has a card only where there was any."""
     return _figures(
         key=key,
-        data={"cards": [_card(metric, say) for metric in metrics if metric.name not in hide], "label": say("figures.label")},
+        data={"cards": [_card(metric, say) for metric in metrics if metric.name != "cost" or metric.value], "label": say("figures.label")},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.components import part
-from workbench.views.window import PageRow
+from workbench.views.rows import PageRow
 from workbench.words import Words, visible
 
 _list = part("page_list")
@@ -35,8 +35,9 @@ def _row(row: PageRow, say: Words) -> dict[str, Any]:
         "number": row.number,
         "name": row.name,
         "title": visible(row.title, 160) or say("pages.untitled"),
+        "untitled": not row.title,
         "meta": " · ".join(meta),
-        "tokens": say.number(row.tokens),
+        "tokens": say("tokens", tokens=row.tokens),
         "heat": round(row.heat * 100),
         "heat_label": say("pages.heat", share=row.heat),
         "state": row.state,

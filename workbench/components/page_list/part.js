@@ -8,20 +8,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
   set(empty, data.empty);
   keyed(list, data.rows, (r) => r.number, () => {
     const row = el("button", "row"); row.type = "button";
-    const left = el("span", "left"), right = el("span", "right"), heat = el("span", "heat"), state = el("span", "state");
+    const left = el("span", "head"), right = el("span", "foot"), heat = el("span", "heat"), state = el("span", "state");
     heat.append(el("i"));
     heat.setAttribute("role", "img");
     const title = el("span", "title");
     title.append(el("span", "star"), el("span", "line words-of"));
-    left.append(el("span", "tag"), title, el("span", "meta line"));
+    left.append(el("span", "tag"), title, state);
     state.append(el("span", "glyph"), el("span"));
-    right.append(heat, el("span", "tokens num"), state);
+    right.append(el("span", "meta line"), heat, el("span", "tokens num"));
     row.append(left, right);
     return row;
   }, (row, r) => {
     const find = (name) => row.querySelector(name);
     set(find(".tag"), r.name);
     set(find(".words-of"), r.title);
+    find(".words-of").classList.toggle("quiet", r.untitled);
     find(".words-of").title = r.title;
     set(find(".meta"), r.meta);
     const star = find(".star");

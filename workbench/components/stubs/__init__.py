@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.components import part
-from workbench.views.window import StubRow
+from workbench.views.rows import StubRow
 from workbench.words import Words, visible
 
 _stubs = part("stubs")

@@ -1,3 +1,6 @@
+// How much of the bar a label needs, in per cent of a bar of usual width.
+const room = (label) => [...label].reduce((sum, c) => sum + (c > "\u2e80" ? 1.25 : 0.72), 0);
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) {
@@ -18,7 +21,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     requestAnimationFrame(() => { node.style.width = s.width + "%"; });
     node.className = "seg " + s.section + (data.selected === s.page && s.page ? " sel" : "");
     set(node.firstChild, s.label);
-    node.firstChild.hidden = s.width < 2.2;
+    node.firstChild.hidden = s.width < 1.6 + room(s.label);
     node.title = s.title;
     node.setAttribute("aria-label", s.title);
     if (s.page) {

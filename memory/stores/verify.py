@@ -1,0 +1,277 @@
+"""Whether the store agrees with itself: file, logs, heads, snapshots, words, and what is derived.
+
+`verify` changes nothing. `rebuild` makes all that is derived anew; afterwards `verify` finds nothing, unless the
+truth itself is damaged, which only a backup can mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, func, select, text, update
+
+from memory.errors import StoreDamaged, StoreError, StoreLocked, StoreReadOnly
+from memory.events import (
+    Body,
+    BookmarkMade,
+    ConversationStarted,
+    Event,
+    MessageReceived,
+    MessageReplied,
+    ModelCalled,
+    ModelFailed,
+    PagesRecalled,
+    PromptAssembled,
+    StubsArranged,
+    TextRedacted,
+)
+from memory.show import Shown, rows, table
+from memory.state import FOLD_VERSION, State, apply, dump, load
+from memory.stores.files import LOG_FILE, derived_lock, drop_derived
+from memory.stores.journal import head_of, is_due, save_snapshot
+from memory.stores.tables import EVENT, SNAPSHOT, STREAM, TEXT, Stream
+from memory.turns import Turn
+
+if TYPE_CHECKING:
+    from memory.stores.sql import Store
+
+
+@dataclass(frozen=True)
+class Verification(Shown):
+    """What was counted, and everything that contradicts itself."""
+
+    path: str
+    faults: tuple[str, ...]
+    streams: int
+    events: int
+    words: int
+    snapshots: int
+    derived_events: int  # fewer than `events`: the file is behind, which is no fault
+    derived_words: int
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults
+
+    def __repr__(self) -> str:
+        told = "no fault" if self.ok else f"{len(self.faults)} faults, the first: {self.faults[0]}"
+        return f"<Verification of {self.path!r}: {self.events:,} events in {self.streams:,} runs, {told}>"
+
+    def _html(self) -> str:
+        counted = {
+            "runs": self.streams,
+            "events": self.events,
+            "words": self.words,
+            "snapshots": self.snapshots,
+            f"events in {LOG_FILE}": self.derived_events,
+            f"words in {LOG_FILE}": self.derived_words,
+        }
+        box = rows("No fault found." if self.ok else f"{len(self.faults)} faults", counted)
+        return box if self.ok else box + table(["fault"], [[fault] for fault in self.faults])
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What was made anew from the log."""
+
+    streams: int
+    snapshots: int
+    events: int  # in events.duckdb
+    words: int
+
+
+def verify(store: Store) -> Verification:
+    """Check everything against everything. Reads the whole store; a fault is told, never raised."""
+    from memory.stores.log import compare  # loads duckdb
+
+    faults = check(store)
+    derived_events, derived_words, differences = compare(store)
+    return Verification(
+        path=str(store.path),
+        faults=(*faults, *differences),
+        **{name: _count(store, name) for name in ("streams", "events", "words", "snapshots")},
+        derived_events=derived_events,
+        derived_words=derived_words,
+    )
+
+
+def _count(store: Store, name: str) -> int:
+    """-1: the file does not even let itself be counted; `check` has told why."""
+    counted = {"streams": STREAM, "events": EVENT, "words": TEXT, "snapshots": SNAPSHOT}[name]
+    try:
+        with store.read() as connection:
+            return int(connection.scalar(select(func.count()).select_from(counted)) or 0)
+    except StoreError:
+        return -1
+
+
+# ── the truth ─────────────────────────────────────────────────────────────────────────────────────────
+
+# Rows that belong to nobody, or to another one than their run says.
+STRAYS = {
+    "events of no run": "SELECT count(*) FROM event WHERE stream NOT IN (SELECT id FROM stream)",
+    "events of another user or conversation than their run": (
+        "SELECT count(*) FROM event e JOIN stream s ON s.id = e.stream "
+        'WHERE e."user" <> s."user" OR e.conversation <> s.conversation'
+    ),
+    "words of a conversation that does not exist": (
+        "SELECT count(*) FROM text t WHERE NOT EXISTS "
+        '(SELECT 1 FROM stream s WHERE s."user" = t."user" AND s.conversation = t.conversation)'
+    ),
+}
+
+
+def check(store: Store) -> list[str]:
+    """Everything in the truth that contradicts itself."""
+    try:
+        with store.read() as connection:
+            said = connection.execute(text("PRAGMA integrity_check")).scalars()
+            faults = [f"file: {line}" for line in said if line != "ok"]
+            for what, count in STRAYS.items():
+                if n := connection.scalar(text(count)):
+                    faults.append(f"{n} {what}")
+        streams = store.streams()
+    except StoreError as error:
+        return [f"file: {error}"]
+    for stream in streams:
+        faults += [f"{stream.scope}: {fault}" for fault in _check_stream(store, stream)]
+    return faults
+
+
+def _check_stream(store: Store, stream: Stream) -> Iterator[str]:
+    try:
+        events = store.events_of(stream, 0, stream.version)
+        snapshots = dict(_snapshots(store, stream))
+        versions = [e.version for e in events]
+        if versions != list(range(1, stream.version + 1)):
+            missing = next(i for i in range(1, stream.version + 1) if versions[i - 1 : i] != [i])
+            yield f"version {missing} of {stream.version} is missing in the log"
+            return
+        state = State()
+        for state in folded(events):
+            kept = snapshots.pop(state.version, state)
+            if kept != state:
+                yield f"the snapshot at version {state.version} differs from the log; run `workbench rebuild`"
+        for version in snapshots:
+            yield f"a snapshot at version {version}, which the log has not; run `workbench rebuild`"
+        yield from _check_head(stream, state)
+        yield from _check_words(store, stream, events)
+    except StoreError as error:
+        yield str(error)
+
+
+def _check_head(stream: Stream, state: State) -> Iterator[str]:
+    told = head_of(state)
+    head = {name: getattr(stream, name) for name in told}
+    if head != told:
+        yield f"its head says {head}, the log says {told}; run `workbench rebuild`"
+
+
+def _check_words(store: Store, stream: Stream, events: Iterable[Event]) -> Iterator[str]:
+    wanted = {i for event in events for i in words_of(event.body)} - {0}
+    lost = wanted - store.words(stream.scope).keys()
+    if lost:
+        yield f"{len(lost)} texts that its log mentions are missing, the first is {min(lost)}"
+
+
+def _snapshots(store: Store, stream: Stream) -> Iterator[tuple[int, State]]:
+    query = select(SNAPSHOT.c.version, SNAPSHOT.c.state).where(
+        SNAPSHOT.c.stream == stream.id, SNAPSHOT.c.fold_version == FOLD_VERSION
+    )
+    with store.read() as connection:
+        kept = connection.execute(query).all()
+    for version, raw in kept:
+        yield version, load(raw)
+
+
+def folded(events: Iterable[Event]) -> Iterator[State]:
+    """The state after each event. Raises StoreDamaged where one speaks of what never was."""
+    state = State()
+    for event in events:
+        try:
+            state = apply(state, event)
+        except KeyError as error:
+            raise StoreDamaged(f"version {event.version}, {event.kind}, speaks of {error}, which never was") from error
+        yield state
+
+
+def words_of(body: Body) -> Iterable[int]:
+    """The ids of all words that a record mentions; 0 stands for none."""
+    mentions = _MENTIONS.get(type(body))
+    return mentions(body) if mentions else ()
+
+
+def _turn(body: MessageReceived | MessageReplied) -> Iterable[int]:
+    turn: Turn = body.turn
+    return (turn.text, *(call.arguments for call in turn.calls))
+
+
+def _prompt(body: PromptAssembled) -> Iterable[int]:
+    for _, _, _, _, _, calls, *parts in body.messages:
+        yield from parts
+        yield from (arguments for _, _, arguments in calls)
+
+
+_MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
+    ConversationStarted: lambda b: (b.title, b.system),
+    MessageReceived: _turn,
+    MessageReplied: _turn,
+    TextRedacted: lambda b: (b.text,),
+    BookmarkMade: lambda b: (b.bookmark.stub, b.bookmark.keywords, b.bookmark.description),
+    StubsArranged: lambda b: (r.text for r in b.ranges),
+    PagesRecalled: lambda b: (b.question, *(r.text for r in b.opened)),
+    PromptAssembled: _prompt,
+    ModelCalled: lambda b: (b.reply, *(c.arguments for c in b.calls)),
+    ModelFailed: lambda b: (b.partial,),
+}
+
+
+# ── made anew ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def rebuild(store: Store, wait_s: float = 30.0) -> Rebuilt:
+    """Drop heads, snapshots and `events.duckdb`, and make them from the log."""
+    from memory.stores.log import drain  # loads duckdb
+
+    if store.readonly:
+        raise StoreReadOnly(f"{store.path} was opened read-only; open it writable to rebuild it")
+    streams = store.streams()
+    snapshots = sum(_rebuild_head(store, stream) for stream in streams)
+    with derived_lock(store.path, wait_s) as ours:
+        if not ours:
+            raise StoreLocked(f"another process writes {LOG_FILE} for more than {wait_s:g} s; try again")
+        drop_derived(store.path)
+        drained = drain(store)
+    if drained.skipped:
+        raise StoreError(f"{LOG_FILE} could not be made: {drained.skipped}")
+    return Rebuilt(len(streams), snapshots, drained.events, drained.words)
+
+
+def rebuild_heads(store: Store) -> int:
+    """Make heads and snapshots from the log again. Returns how many runs."""
+    streams = store.streams()
+    for stream in streams:
+        _rebuild_head(store, stream)
+    return len(streams)
+
+
+def _rebuild_head(store: Store, stream: Stream) -> int:
+    """Returns how many snapshots were made."""
+    while True:
+        before, kept = State(), []
+        for state in folded(store.events_of(stream)):
+            if state.version > stream.parent_version and before.open_step and is_due(state):
+                kept.append((state.version, dump(state)))
+            before = state
+        with store.write() as connection:
+            own = EVENT.c.stream == stream.id
+            last = connection.scalar(select(func.max(EVENT.c.version)).where(own)) or stream.parent_version
+            if last != before.version:
+                continue  # somebody wrote meanwhile
+            connection.execute(delete(SNAPSHOT).where(SNAPSHOT.c.stream == stream.id))
+            connection.execute(update(STREAM).where(STREAM.c.id == stream.id).values(**head_of(before)))
+            for version, raw in kept:
+                save_snapshot(connection, stream.id, version, raw)
+            return len(kept)

@@ -1,0 +1,62 @@
+"""One step, whole: what came in, what left and came back and why, what the model read, said and cost."""
+
+import streamlit as st
+
+from workbench import live, state
+from workbench.components import notice, trace
+from workbench.components.chat import chat
+from workbench.components.heading import heading
+from workbench.components.prompt import prompt
+from workbench.components.reading import beside
+from workbench.components.scrubber import scrubber
+
+
+@st.fragment(key=live.WINDOW)
+def step() -> None:
+    say = state.words()
+    with state.told():
+        here = state.place()
+        if here is None or not here.stream.turns:
+            notice.empty(say) if here is None else notice.quiet(say("trace.none"), say("trace.none.says"))
+            return
+        round_ = trace.chosen_round(here)
+        view, acts = state.trace(here, round_), live.Acts(here, say)
+        heading(say("trace.title", step=view.step), here.row.title, trace.badges(view, say), say)
+        scrubber(view.turn, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+        trace.sums(view, say)
+        trace.notices(view, say)
+        left, right = st.columns([1, 1], gap="medium")
+        with left.container(border=True, height="stretch"):
+            trace.section(say("trace.input"), "forum")
+            chat(state.with_marks(view.messages, here), say, acts.mark("chat"), acts.read("chat"), evidence=view.evidence, at_end=False)
+            trace.evidence(view, say)
+        with right.container(border=True, height="stretch"):
+            beside(here, say, acts, lambda: trace.events(view, say, acts))
+        left, right = st.columns([1, 1], gap="medium")
+        with left.container(border=True, height="stretch"):
+            trace.section(say("trace.evictions"), "logout", str(len(view.evictions)))
+            trace.each(trace.eviction, view.evictions, say, acts, say("trace.no_evictions"))
+        with right.container(border=True, height="stretch"):
+            trace.section(say("trace.recalls"), "history", str(len(view.recalls)))
+            trace.each(trace.recall, view.recalls, say, acts, say("trace.no_recalls"))
+        with st.container(border=True):
+            trace.section(say("trace.prompt"), "notes", say("tokens", tokens=view.prompt_tokens))
+            trace.rounds(view, say, here)
+            trace.sections(view, say)
+            prompt(view.prompt, say, key="prompt")
+        with st.container(border=True):
+            trace.section(say("trace.calls"), "smart_toy", str(len(view.calls)))
+            trace.calls(view, say)
+        left, right = st.columns([1, 1], gap="medium")
+        with left.container(border=True, height="stretch"):
+            trace.section(say("trace.used"), "format_quote", str(len(view.used)))
+            trace.used(view, say, acts)
+            trace.section(say("trace.bookmarks"), "bookmarks", str(len(view.bookmarks)))
+            trace.bookmarks(view, say)
+        with right.container(border=True, height="stretch"):
+            trace.section(say("trace.latency"), "timer")
+            trace.latency(view, say)
+        live.followed(here)
+
+
+step()

@@ -1,0 +1,263 @@
+"""Recordings into a store: each turn once, however often the same file comes.
+
+The bare transcript becomes the run "recorded"; then each conversation is replayed once under the current settings
+and that run is kept. Words and records of up to 200 steps are written in one transaction, so an import that was cut
+off goes on where it stopped when it is run again. One conversation that fails stops no other; a store that cannot be
+written stops all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memory.engine import resolved
+from memory.errors import EngineError, StaleAppend, StoreError
+from memory.events import Body, Event
+from memory.scope import RECORDED, Scope
+from memory.settings import Settings
+from memory.show import Shown, small, table
+from memory.show import rows as box
+from memory.state import apply
+from memory.stores.sql import Store, Stream
+from sessions.recording import Question, RecordedTurn, Recording, Skipped
+from sessions.replay import SAVED_STEPS, replay, run_name, save
+from sessions.transcript import opening, question_records, recording_of, redacted, step_records, steps_of
+
+IMPORTED, UNCHANGED, GROWN, DIFFERS, FAILED = "imported", "unchanged", "grown", "differs", "failed"
+
+Progress = Callable[[Iterable[Any], str], Iterable[Any]]  # hands things out and shows how far it is
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one conversation."""
+
+    user: str
+    conversation: str
+    title: str
+    status: str  # imported, unchanged, grown, differs, failed
+    turns: int  # in the file
+    new_turns: int  # written now
+    questions: int
+    reason: str = ""  # of a status that is no success
+    replay: str = ""  # the run that was kept, or that was there
+    replay_failed: str = ""  # why there is none
+    format: str = ""
+    notes: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """All there is to say in one line."""
+        left_out = f"{len(self.skipped)} skipped, the first: {self.skipped[0]}" if self.skipped else ""
+        no_replay = f"not replayed: {self.replay_failed}" if self.replay_failed else ""
+        return "; ".join(part for part in (self.reason, no_replay, left_out, *self.notes) if part)
+
+
+@dataclass(frozen=True)
+class ImportReport(Shown):
+    conversations: tuple[Imported, ...] = ()
+    skipped: tuple[Skipped, ...] = ()  # what belongs to no conversation
+
+    def count(self, status: str) -> int:
+        return sum(c.status == status for c in self.conversations)
+
+    @property
+    def came_in(self) -> bool:
+        """Whether anything of it is in the store now."""
+        return any(c.status in (IMPORTED, UNCHANGED, GROWN) for c in self.conversations)
+
+    @property
+    def new_turns(self) -> int:
+        return sum(c.new_turns for c in self.conversations)
+
+    @property
+    def summary(self) -> str:
+        """`2 imported, 1 unchanged; 381 new turns; 3 skipped`"""
+        statuses = Counter(c.status for c in self.conversations)
+        told = ", ".join(f"{n} {status}" for status, n in statuses.items()) or "no conversation"
+        left_out = len(self.skipped) + sum(len(c.skipped) for c in self.conversations)
+        formats = ", ".join(sorted({c.format for c in self.conversations if c.format}))
+        read_as = f" (read as {formats})" if formats else ""
+        return f"{told}{read_as}; {self.new_turns:,} new turns" + (f"; {left_out} skipped" if left_out else "")
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Conversation, status, turns, note."""
+        lines = [(c.conversation, c.status, _grown(c), c.note) for c in self.conversations]
+        return lines + [(s.where, "skipped", "–", s.reason) for s in self.skipped]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "summary": self.summary}
+
+    def __repr__(self) -> str:
+        return f"<ImportReport: {self.summary}>"
+
+    def _html(self) -> str:
+        return box(self.summary, {}) + table(("conversation", "status", "turns", "note"), self.rows())
+
+
+def _grown(one: Imported) -> str:
+    return f"{one.turns:,} (+{one.new_turns:,})" if one.status == GROWN else f"{one.turns:,}"
+
+
+def import_recordings(
+    store: Store,
+    recordings: Iterable[Recording | Skipped],
+    *,
+    settings: Settings | None = None,
+    replay: bool = True,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring recordings in, replay each once under `settings`, and say what became of each.
+
+    The same recording again changes nothing; a longer one adds its new turns; one that differs from what is there
+    is refused. Raises StoreError where the store itself cannot be written, RecordingError for an unreadable file.
+    """
+    wanted = resolved(settings or Settings())
+    each = progress or _silently
+    done: list[Imported] = []
+    skipped: list[Skipped] = []
+    for found in each(recordings, "importing"):
+        if isinstance(found, Skipped):
+            skipped.append(found)
+        else:
+            done.append(_import(store, found))
+    if replay:
+        done = [_replayed(store, one, wanted) for one in each(done, "replaying")]
+    return ImportReport(tuple(done), tuple(skipped))
+
+
+def _silently(things: Iterable[Any], label: str) -> Iterable[Any]:
+    return things
+
+
+# ── one conversation ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class _Change:
+    """What an import would write, and why not where it writes nothing."""
+
+    status: str
+    turns: Sequence[RecordedTurn] = ()
+    questions: Sequence[Question] = ()
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def _import(store: Store, recording: Recording) -> Imported:
+    recording = redacted(recording)
+    try:
+        scope = Scope(recording.user, recording.conversation, RECORDED)
+        change = _change(store, scope, recording)
+        _write(store, scope, recording, change)
+    except EngineError as error:
+        if isinstance(error, StoreError) and not isinstance(error, StaleAppend):
+            raise  # the store's own trouble is everybody's
+        change = _Change(FAILED, reason=str(error))
+    return Imported(
+        recording.user, recording.conversation, recording.title, change.status, len(recording.turns), len(change.turns),
+        len(recording.questions), change.reason, format=recording.format, notes=(*recording.notes, *change.notes),
+        skipped=recording.skipped,
+    )  # fmt: skip
+
+
+def _change(store: Store, scope: Scope, recording: Recording) -> _Change:
+    stream = store.stream(scope)
+    if stream is None or not stream.version:
+        return _Change(IMPORTED, recording.turns, recording.questions)
+    kept = recording_of(store, scope)
+    for ours, theirs in zip(recording.turns, kept.turns, strict=False):
+        if said := _difference(ours, theirs):
+            other = f"{recording.conversation}-2"
+            return _Change(
+                DIFFERS,
+                reason=f"turn {ours.number} {said}; nothing was written. To keep both, import it under another "
+                f"name: recording.named({other!r})",
+            )
+    return _addition(kept, recording)
+
+
+def _addition(kept: Recording, recording: Recording) -> _Change:
+    notes = []
+    if len(kept.turns) > len(recording.turns):
+        notes.append(f"the store holds {len(kept.turns)} turns of it, this file the first {len(recording.turns)}")
+    known = len(kept.questions)
+    questions = recording.questions[known:]
+    if kept.questions != recording.questions[:known]:
+        questions = ()
+        notes.append("its labelled questions differ from those in the store, which were kept")
+    turns = recording.turns[len(kept.turns) :]
+    return _Change(GROWN if turns or questions else UNCHANGED, turns, questions, notes=notes)
+
+
+def _difference(ours: RecordedTurn, theirs: RecordedTurn) -> str:
+    """In what two turns of the same number differ; "" if in nothing that matters."""
+    for name in ("role", "text", "said_at", "calls", "answers"):
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        if mine != other:
+            return f"differs in its {name}: {_shown(mine)} here, {_shown(other)} in the store"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else repr(small(str(value), 60))
+
+
+def _write(store: Store, scope: Scope, recording: Recording, change: _Change) -> None:
+    if not change.turns and not change.questions:
+        return
+    journal = store.open_stream(scope)
+    state = journal.load()
+    batch: list[tuple[int, Body]] = []
+    for step, bodies in _records(recording, change, state.step, not state.version, journal.said):
+        for body in bodies:
+            batch.append((step, body))
+            state = apply(state, Event(0, state.version + 1, step, store.clock(), body))
+        if step and step % SAVED_STEPS == 0:
+            journal.append(batch, state)
+            batch = []
+    journal.append(batch, state)
+
+
+def _records(
+    recording: Recording, change: _Change, step: int, new: bool, said: Callable[[str], int]
+) -> Iterator[tuple[int, list[Body]]]:
+    """The records of one step after the other. They are made when asked for: their words go with their batch."""
+    if new:
+        yield 0, opening(recording, said)
+    for turns in steps_of(change.turns) if change.turns else ():
+        step += turns[0].role == "user"
+        yield step, step_records(turns, said)
+    if change.questions:
+        yield step, question_records(change.questions, said)
+
+
+# ── its replay ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _replayed(store: Store, one: Imported, settings: Settings) -> Imported:
+    if one.status in (DIFFERS, FAILED):
+        return one
+    scope = Scope(one.user, one.conversation, RECORDED)
+    kept = kept_replay(store, scope, settings)
+    if kept is not None:
+        return replace(one, replay=kept.scope.run)
+    try:
+        return replace(one, replay=save(store, scope, replay((store, scope), settings)).run)
+    except EngineError as error:
+        if isinstance(error, StoreError) and not isinstance(error, StaleAppend):
+            raise
+        return replace(one, replay_failed=str(error))
+
+
+def kept_replay(store: Store, scope: Scope, settings: Settings) -> Stream | None:
+    """A whole replay of this conversation under these settings, if the store holds one: known from its head alone."""
+    streams = {s.scope.run: s for s in store.streams(scope.user, scope.conversation)}
+    recorded, name = streams.get(RECORDED), run_name(settings)
+    whole = [s for run, s in streams.items() if run == name or run.startswith(f"{name}-")]
+    return next((s for s in whole if recorded and s.turns == recorded.turns), None)

@@ -1,0 +1,126 @@
+"""The router: which pages there are, and in the sidebar whose memory they show.
+
+Not a page: it draws nothing in the middle. Pages are found by where the `pages` package lies, and run by path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import streamlit as st
+
+from memory.scope import LIVE, RECORDED
+from workbench import state
+from workbench.views.conversations import ConversationRow, RunRow
+from workbench.words import LANGUAGES, Words, visible
+
+STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page of the navigation; its title is `nav.<name>`, its file `pages/<name>.py`."""
+
+    name: str
+    icon: str
+    is_default: bool = False
+
+
+NAVIGATION: dict[str, tuple[Entry, ...]] = {
+    "observe": (Entry("live", ":material/monitoring:", is_default=True), Entry("turn", ":material/account_tree:")),
+}
+
+
+def folder() -> Path:
+    spec = find_spec("pages")
+    if spec is None or spec.origin is None:
+        raise ImportError("the workbench's pages are not installed; install memory-workbench again")
+    return Path(spec.origin).parent
+
+
+def router(say: Words) -> st.Page:
+    where = folder()
+    groups = {
+        say(f"nav.{group}"): [
+            st.Page(where / f"{entry.name}.py", title=say(f"nav.{entry.name}"), icon=entry.icon, url_path=entry.name, default=entry.is_default)
+            for entry in entries
+        ]
+        for group, entries in NAVIGATION.items()
+    }  # fmt: skip
+    return st.navigation(groups)
+
+
+# ── the one scope ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def sidebar(say: Words) -> None:
+    with st.sidebar:
+        with state.told():
+            rows = state.all_conversations()
+            if rows:
+                here = state.place()
+                if here is not None:
+                    _scope(rows, here, say)
+            if state.open_store().readonly:
+                st.info(say("scope.readonly"), icon=":material/lock:")
+        _language(say)
+
+
+def _scope(rows: Sequence[ConversationRow], here: state.Place, say: Words) -> None:
+    users = list(dict.fromkeys(row.user for row in rows))
+    _choice("user", say("scope.user"), users, here.row.user, {user: visible(user, 60) for user in users}, ("conv", "run", "turn", "page"))
+    own = {row.conversation: visible(row.title, 60) for row in rows if row.user == here.row.user}
+    _choice("conv", say("scope.conversation"), list(own), here.row.conversation, own, ("run", "turn", "page"))
+    runs = {run.run: say("run.turns", name=run_name(run.run, say), turns=run.turns) for run in here.row.runs}
+    _choice("run", say("scope.run"), list(runs), here.scope.run, runs, ("turn", "page"))
+
+
+def run_name(run: str, say: Words) -> str:
+    if run in (LIVE, RECORDED):
+        return say(f"run.{run}")
+    return say("run.replay", name=run.removeprefix("replay-")) if run.startswith("replay-") else run
+
+
+def _choice(key: str, label: str, options: list[str], chosen: str, names: dict[str, str], below: Sequence[str]) -> None:
+    """A selector that shows the address and changes it; what lies below starts anew."""
+    widget = f"choice_{key}"
+    st.session_state[widget] = chosen
+
+    def changed() -> None:
+        if key == "user":
+            state.go(user=st.session_state[widget], **dict.fromkeys(below, None))
+        else:
+            state.go(**{key: st.session_state[widget], **dict.fromkeys(below, None)}, user=st.query_params.get("user"))
+
+    st.selectbox(label, options, key=widget, format_func=lambda name: names.get(name, name), on_change=changed)
+
+
+def _language(say: Words) -> None:
+    st.session_state["choice_lang"] = say.language
+    st.segmented_control(
+        say("scope.language"),
+        list(LANGUAGES),
+        key="choice_lang",
+        format_func=lambda name: LANGUAGES[name]["language"],
+        on_change=lambda: state.go(lang=st.session_state["choice_lang"] or say.language),
+        width="stretch",
+    )
+
+
+def main() -> None:
+    st.set_page_config(page_title="Memory Workbench", page_icon=str(STATIC / "favicon.svg"), layout="wide")
+    say = state.words()
+    page = router(say)
+    state.arrive(page.url_path)
+    say = state.words()
+    st.logo(str(STATIC / "logo.svg"), size="large")
+    sidebar(say)
+    with state.told():
+        page.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The head of a page: its name, whose conversation it shows, badges, and a button that copies its address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.components import part
+from workbench.words import Words, visible
+
+_heading = part("heading")
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    label: str
+    tone: str = "quiet"  # colour and icon, as of an event
+    says: str = ""
+
+
+def heading(title: str, subtitle: str, badges: Sequence[Badge], say: Words, key: str = "heading") -> Any:
+    return _heading(
+        key=key,
+        data={
+            "title": title,
+            "subtitle": visible(subtitle, 200),
+            "badges": [{"label": visible(b.label, 120), "tone": b.tone, "says": visible(b.says, 400)} for b in badges],
+            "link": {name: say(f"link.{name}") for name in ("copy", "copied", "says")},
+        },
+    )

@@ -1,0 +1,293 @@
+"""What moves: following a store that others write to, saying a message, marking one, recalling a page by hand.
+
+A message is said in a thread of its own: the reader may walk on, or close the tab, and the step still ends well.
+The model part of the engine is loaded when the first message is said.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from memory import errors
+from memory.errors import EngineError
+from memory.events import PagesRecalled
+from memory.scope import LIVE, Scope
+from memory.stores.sql import Store
+from workbench import state
+from workbench.components.chat import waiting
+from workbench.components.follow import follow
+from workbench.components.heading import Badge
+from workbench.state import Place
+from workbench.views.window import WindowView
+from workbench.words import Words, visible
+
+WINDOW = "window"  # the fragment that follows
+LOOK_S = 1.0  # without a push: how often the last seq is compared
+TYPE_S = 0.25  # how often a reply under way is drawn
+
+
+# ── what is new ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def followed(here: Place) -> None:
+    """Draw the window's fragment again when its conversation moved on; nothing runs until then."""
+    if os.environ.get(state.PUSH_VARIABLE):
+        follow(here.stream.id, here.stream.version, lambda: None)
+    else:
+        _look(here.scope, here.stream.version)
+
+
+@st.fragment(run_every=LOOK_S)
+def _look(scope: Scope, version: int) -> None:
+    """For a plain `streamlit run`, which has no route to push on."""
+    stream = state.open_store().stream(scope)
+    if stream is not None and stream.version != version:
+        st.rerun()
+
+
+# ── saying ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class Utterance:
+    """A message under way, and what came of it."""
+
+    text: str
+    before: int  # version of the stream when it was said
+    reply: str = ""
+    done: bool = False
+    # What stands here until the step ended well: a fault of ours prints itself where the server runs.
+    error: EngineError | None = field(default_factory=lambda: EngineError("the step ended unexpectedly; see the server's output"))
+
+    def hear(self, piece: str) -> None:
+        self.reply += piece
+
+
+_UNDER_WAY: dict[tuple[str, str, str], Utterance] = {}
+
+
+def _key(store: Store, user: str, conversation: str) -> tuple[str, str, str]:
+    return str(store.path), user, conversation
+
+
+def utterance(user: str, conversation: str) -> Utterance | None:
+    return _UNDER_WAY.get(_key(state.open_store(), user, conversation))
+
+
+def say_aloud(text: str, user: str, conversation: str) -> None:
+    """Begin a step in a thread of its own; a second message waits for the first one's end."""
+    store = state.open_store()
+    now = utterance(user, conversation)
+    if now is not None and not now.done:
+        return
+    stream = store.stream(Scope(user, conversation, LIVE))
+    said = Utterance(text, stream.version if stream else 0)
+    _UNDER_WAY[_key(store, user, conversation)] = said
+    threading.Thread(target=_speak, args=(said, store, user, conversation), name="workbench-step", daemon=True).start()
+
+
+def _speak(said: Utterance, store: Store, user: str, conversation: str) -> None:
+    from memory.engine import Engine
+
+    try:
+        Engine.open(store, user=user, conversation=conversation, run=LIVE).say(said.text, on_text=said.hear)
+        said.error = None
+    except EngineError as error:
+        said.error = error
+    finally:
+        said.done = True
+
+
+def reply_under_way(here: Place, say: Words, view: WindowView) -> None:
+    """The reply as it comes, or why none came; nothing when all is said."""
+    said = utterance(here.row.user, here.row.conversation)
+    if said is None:
+        return
+    is_received = bool(view.chat) and view.version > said.before and view.chat[-1].text == said.text
+    st.fragment(_reply, run_every=None if said.done else TYPE_S)(said, here, say, is_received)
+
+
+def _reply(said: Utterance, here: Place, say: Words, is_received: bool) -> None:
+    if not said.done:
+        waiting("" if is_received else said.text, said.reply, say("chat.writing" if said.reply else "chat.thinking"), say)
+        return
+    if said.error is None:
+        _UNDER_WAY.pop(_key(state.open_store(), here.row.user, here.row.conversation), None)
+        st.rerun()
+    else:
+        _no_reply(said, said.error, here, say)
+
+
+def _no_reply(said: Utterance, error: EngineError, here: Place, say: Words) -> None:
+    was_lost = isinstance(error, errors.ConversationBusy | errors.BadMessage)
+    with st.container(border=True, key="no_reply"):
+        st.markdown(f"**:material/error: {say('chat.failed')}** · {say('chat.lost' if was_lost else 'chat.kept')}")
+        st.text(visible(str(error), 1_000))
+        st.caption(say(f"chat.advice.{advice(error)}"))
+        st.button(say("chat.dismiss"), key="dismiss", on_click=_forget, args=(here.row.user, here.row.conversation))
+
+
+def _forget(user: str, conversation: str) -> None:
+    _UNDER_WAY.pop(_key(state.open_store(), user, conversation), None)
+
+
+ADVICE: tuple[tuple[type[EngineError] | tuple[type[EngineError], ...], str], ...] = (
+    ((errors.ModelRefused, errors.UnknownModel), "key"),
+    (errors.ModelUnreachable, "reach"),
+    ((errors.ModelOverloaded, errors.ModelTimeout), "wait"),
+    (errors.ConversationBusy, "busy"),
+    ((errors.BudgetTooSmall, errors.ContextOverflow), "small"),
+)
+
+
+def advice(error: EngineError) -> str:
+    return next((name for kind, name in ADVICE if isinstance(error, kind)), "again")
+
+
+def box(here: Place | None, say: Words) -> None:
+    """Say something, to the live run, which goes on from whatever run is shown."""
+    if state.open_store().readonly:
+        return
+    user, conversation = (here.row.user, here.row.conversation) if here else FIRST
+    now = utterance(user, conversation)
+    text = st.chat_input(_placeholder(here, say), key="say", disabled=now is not None and not now.done)
+    if text:
+        say_aloud(text, user, conversation)
+        state.go(user=user, conv=conversation, run=None, turn=None)
+        st.rerun()
+    if here is None and now is not None:
+        st.fragment(_begun, run_every=TYPE_S)(now, user, conversation)
+
+
+FIRST = ("me", "first-conversation")  # what an empty store begins with
+
+
+def _begun(said: Utterance, user: str, conversation: str) -> None:
+    """In an empty store: until the first message is in it."""
+    if said.done or state.open_store().stream(Scope(user, conversation, LIVE)):
+        st.rerun()
+
+
+def _placeholder(here: Place | None, say: Words) -> str:
+    if here is None:
+        return say("empty.begin")
+    if here.scope.run != LIVE:
+        return say("live.ask.replay")
+    return say("live.ask", llm=state.window(here).llm)
+
+
+# ── the head ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def badges(view: WindowView, here: Place, say: Words) -> list[Badge]:
+    found = [
+        Badge(say("live.newest"), "check", say("live.newest.says"))
+        if here.is_newest
+        else Badge(say("live.past"), "turn", say("live.past.says"))
+    ]
+    if view.running:
+        found.append(Badge(say("live.running"), "recall"))
+    if view.failed:
+        found.append(Badge(say("live.failed", why=say.reason(view.failed)), "error", view.failed))
+    return [*found, Badge(view.llm, "model", say("live.llm"))]
+
+
+# ── acts ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+Fired = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """What a reader can do on a page, as callbacks of its parts."""
+
+    here: Place
+    say: Words
+
+    @property
+    def may_write(self) -> bool:
+        return self.here.has_decisions and not state.open_store().readonly
+
+    @property
+    def may_recall(self) -> bool:
+        return self.may_write and self.here.is_newest
+
+    def walk(self, key: str) -> Fired:
+        return _on(key, "turn", lambda turn: state.go(turn=None if turn >= self.here.stream.turns else turn))
+
+    def read(self, key: str) -> Fired:
+        return _on(key, "page", lambda page: state.go(page=None if page == self.here.page else page))
+
+    def close(self) -> None:
+        state.go(page=None)
+
+    def mark(self, key: str) -> Fired | None:
+        if not self.may_write:
+            return None
+        return _on(key, "mark", lambda fired: mark(self.here, fired["turn"], fired["important"], self.say))
+
+    def recall(self, key: str) -> Fired:
+        return _on(key, "recall", lambda name: recall(self.here, name, self.say))
+
+
+def _on(key: str, name: str, act: Callable[[Any], None]) -> Fired:
+    """A component's callback: `act` with what it fired, if it fired this."""
+
+    def fired() -> None:
+        value = (st.session_state.get(key) or {}).get(name)
+        if value is not None:
+            act(value)
+
+    return fired
+
+
+def mark(here: Place, turn: int, important: bool, say: Words) -> None:
+    from memory.engine import Engine
+
+    scope = here.scope
+    with _toasted(say):
+        Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run).mark(turn, important)
+        st.toast(say("done.marked" if important else "done.unmarked", turn=turn), icon=":material/star:")
+
+
+def recall(here: Place, name: str, say: Words) -> None:
+    from memory.engine import Engine
+
+    scope = here.scope
+    with _toasted(say):
+        engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
+        record = engine.recall(name)
+        words = engine.pager.journal.words
+        st.toast(_told(record, say, [words(part.text) for part in record.opened]), icon=":material/history:")
+
+
+def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
+    if record.came:
+        return say("done.recalled", pages=", ".join(f"p{n}" for n in record.came))
+    if opened:
+        return say("done.opened", ranges=visible(" ".join(opened), 300))
+    if record.resident:
+        return say("done.resident", pages=", ".join(f"p{n}" for n in record.resident))
+    return say("done.refused", reason="; ".join(say.reason(r.reason) for r in record.refused) or "—")
+
+
+class _toasted:
+    """An act that fails says so, and the page stays as it is."""
+
+    def __init__(self, say: Words) -> None:
+        self._say = say
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, at: object) -> bool:
+        if not isinstance(error, EngineError):
+            return False
+        st.toast(f"{self._say('error.other')}: {visible(str(error), 300)}", icon=":material/error:")
+        return True
