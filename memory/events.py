@@ -303,7 +303,7 @@ def decode(kind: str, body: str | bytes, kind_version: int = 1) -> tuple[Body, d
         readers = _readers(cls)
         extra = {name: value for name, value in raw.items() if name not in readers}
         known = {}
-        for name in raw.keys() & readers.keys():
+        for name in (name for name in raw if name in readers):
             try:
                 known[name] = readers[name](raw[name])
             except _UnknownField:  # somewhere inside: the whole value is kept, for that is what `encode` writes back

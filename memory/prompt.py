@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import orjson
@@ -160,11 +160,13 @@ def offers_recall(state: State, exchange: Sequence[Message] = ()) -> bool:
     return bool(exchange) or bool(state.stubs.tokens)
 
 
+@cache
 def instruction_tokens(count: Count) -> int:
     """Of the instructions and of the tool that they tell about."""
     return count(INSTRUCTIONS) + 1 + tool_tokens(count)
 
 
+@cache
 def tool_tokens(count: Count) -> int:
     return count(json.dumps([RECALL_TOOL]))
 

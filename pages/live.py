@@ -33,7 +33,7 @@ def window() -> None:
             return
         view, acts = state.window(here), live.Acts(here, say)
         heading(say("live.title"), view.title, live.badges(view, here, say), say)
-        scrubber(view.turn, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+        scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
         figures(view.metrics, say)
         with st.container(border=True):
             token_bar(view, say, here.page, acts.read("bar"))

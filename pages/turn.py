@@ -22,7 +22,7 @@ def step() -> None:
         round_ = trace.chosen_round(here)
         view, acts = state.trace(here, round_), live.Acts(here, say)
         heading(say("trace.title", step=view.step), here.row.title, trace.badges(view, say), say)
-        scrubber(view.turn, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+        scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
         trace.sums(view, say)
         trace.notices(view, say)
         left, right = st.columns([1, 1], gap="medium")

@@ -28,7 +28,6 @@ from memory.errors import BadSetting, NotFound, RecordingError
 from memory.events import Event, Refusal
 from memory.journal import MemoryJournal
 from memory.pager import Pager, Request, Said
-from memory.pages import Page
 from memory.prompt import instruction_tokens
 from memory.scope import Scope
 from memory.settings import Settings
@@ -496,21 +495,13 @@ def _spans(turns: Iterable[int]) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def pages_with(state: State, turn: int) -> Iterator[Page]:
-    """The pages that hold a turn: several where a long message was cut."""
-    page = state.page_of(turn)
-    while page is not None and page.first <= turn:
-        yield page
-        page = state.pages.get(page.number + 1)
-
-
 def is_resident(state: State, turn: int) -> bool:
-    return all(page.number in state.resident for page in pages_with(state, turn))
+    return all(page.number in state.resident for page in state.pages_of(turn))
 
 
 def probed(state: State, question: Question) -> Probe:
     """Ask a labelled question of a state: what is missing comes back as for a recall, and is gone again."""
-    holders = (page for turn in question.evidence for page in pages_with(state, turn))
+    holders = (page for turn in question.evidence for page in state.pages_of(turn))
     missing = {page.number: page for page in holders if page.number not in state.resident}
     instructions, after = instruction_tokens(tokens.count), state
     came = refused = 0

@@ -198,7 +198,9 @@ class _Back:
 
     def _turn(self, body: MessageReceived | MessageReplied) -> None:
         turn = body.turn
-        if turn.piece:  # its first piece brought the whole text
+        calls = tuple(RecordedCall(c.id, c.name, self._text(c.arguments)) for c in turn.calls)
+        if turn.piece:  # the first one brought the whole text, the last one brings the calls
+            self.turns[-1] = replace(self.turns[-1], calls=self.turns[-1].calls + calls)
             return
         recalls: tuple[RecordedRecall, ...] = ()
         if turn.role == "assistant":
@@ -206,8 +208,7 @@ class _Back:
         self.turns.append(
             RecordedTurn(
                 turn.number, turn.role, self.words(turn.text), turn.said_at, turn.speaker,
-                tuple(RecordedCall(c.id, c.name, self._text(c.arguments)) for c in turn.calls),
-                turn.answers, turn.important,
+                calls, turn.answers, turn.important,
                 body.evidence if isinstance(body, MessageReceived) else (), recalls, turn.text,
             )
         )  # fmt: skip

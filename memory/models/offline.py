@@ -260,11 +260,6 @@ previous earlier ago question answer actually
 """
 _LIGHT = "name call time day date number amount kind sort type thing 名字 时间 日期 号码 数字 东西 事情"
 _FUNCTION = frozenset("我你您的了吗呢吧啊么什是哪谁几")  # a pair with one of these says nothing in a question
-_PAST = re.compile(
-    r"\b(?:i|me|my|mine|we|us|our|you said|you told|remember|recall|earlier|before|ago|last|did)\b"
-    r"|[我咱]|之前|以前|上次|记得|说过",
-    re.IGNORECASE,
-)
 _CHANGE = re.compile(
     r"\b(?:actually|instead|now|changed?|updated?|no longer|not any ?more|rather|correction)\b"
     r"|改[成为到]|现在|其实|不再|更正|换成|变成",
@@ -367,7 +362,7 @@ def _recall(prompt: Prompt, question: str, weights: Mapping[str, float], best: F
     chosen = [r for r in single[:2] if r[1] >= SECOND * single[0][1]] or ranked[:1]
     if chosen:
         return Recall(tuple(name for name, _ in chosen), question)
-    if best is None and prompt.hidden and not prompt.asked and _PAST.search(question):
+    if best is None and prompt.hidden and not prompt.asked:
         return Recall((), question)
     return None
 

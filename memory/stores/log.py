@@ -317,6 +317,7 @@ def _differences(
             f"SELECT {key}, {columns} FROM {table_name} WHERE {key} <= ? ORDER BY {key}",
             (upto,),
         ).cursor
+        assert theirs is not None  # a SELECT has rows
         while True:
             left, right = ours.fetchmany(BATCH), theirs.fetchmany(BATCH)
             if left != right:
@@ -479,8 +480,9 @@ def _whole_events(store: Store, upto: int) -> Iterator[pa.Table]:
     file, after = store.path / LOG_FILE, 0
     try:
         with closing(duckdb.connect(str(file), read_only=True)) as source:
-            source.execute("SELECT * FROM raw.event WHERE seq <= ? ORDER BY seq", [upto])
-            for part in source.to_arrow_reader(BATCH):
+            source.execute("SET TimeZone = 'UTC'")
+            whole = source.sql("SELECT * FROM raw.event WHERE seq <= $upto ORDER BY seq", params={"upto": upto})
+            for part in whole.to_arrow_reader(BATCH):
                 yield pa.Table.from_batches([part])
                 after = part["seq"][-1].as_py()
     except duckdb.Error as error:

@@ -124,7 +124,8 @@ OTHERS = (
         "recall", ("PagesRecalled",),
         '{"by":"VARCHAR","asked":["VARCHAR"],"question":"BIGINT","resident":["INTEGER"],"came":["INTEGER"],'
         '"refused":[{"ref":"VARCHAR","reason":"VARCHAR"}],"right":"BOOLEAN","note":"VARCHAR"}',
-        {"asked_by": ("VARCHAR", "b.by"), "asked": ("VARCHAR[]", "b.asked"), "question": ("VARCHAR", _words("b.question")),
+        {"asked_by": ("VARCHAR", "b.by"), "asked": ("VARCHAR[]", "b.asked"),
+         "question": ("VARCHAR", _words("b.question")),
          "came": ("INTEGER[]", "b.came"), "resident": ("INTEGER[]", "b.resident"),
          "refused": ("VARCHAR[]", "list_transform(b.refused, lambda r: r.ref || ': ' || r.reason)"),
          "was_right": ("BOOLEAN", 'b."right"'), "note": ("VARCHAR", "b.note")},
