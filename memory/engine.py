@@ -215,9 +215,7 @@ class Engine(Shown):
             ms=clock.ms,
         )
 
-    def _converse(
-        self, clock: _Stages, on_text: Callable[[str], None] | None
-    ) -> tuple[Answer, list[int], _Usage]:
+    def _converse(self, clock: _Stages, on_text: Callable[[str], None] | None) -> tuple[Answer, list[int], _Usage]:
         """Call the model; answer its recalls; call it again; at the last round without the tool."""
         recalled: list[int] = []
         exchange: list[Message] = []
@@ -239,9 +237,7 @@ class Engine(Shown):
             "raise recall_rounds, lower window use so that pages stay, or take another model"
         )
 
-    def _call(
-        self, round_: int, exchange: Sequence[Message], final: bool, clock: _Stages, on_text: Any
-    ) -> Answer:
+    def _call(self, round_: int, exchange: Sequence[Message], final: bool, clock: _Stages, on_text: Any) -> Answer:
         prompt = self.pager.prompt(round_, exchange)
         chat = prompt.to_chat(self.pager.journal.words)
         self._commit_on_the_way()

@@ -49,8 +49,9 @@ from memory.state import apply
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, arrange_stubs, can_be_free, fill, make_room, open_range, page_in, page_room, scaled
 
-USED_COVERAGE = 0.25  # share of the reply's rarity that the best page must hold; others half its score
+USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
+NAMED = 1.5  # how much more the score of a page counts that the model named
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
 
@@ -433,8 +434,9 @@ class Pager:
                 came.append(number)
             else:
                 wanted.refused.append(refusal)
-        if came:
+        if came:  # other bookmarks stand now, perhaps longer ones
             self._arrange(request.question)
+            self._make_room(request.question, need=1 + scaled(self.state, beside), keep=[*came, *wanted.resident])
         record = PagesRecalled(
             call=request.call,
             by=request.by,
@@ -481,7 +483,11 @@ class Pager:
             wanted.opened += open_range(self.state, first, last, words, write, tokens.count)
 
     def _by_content(self, question: str, wanted: _Wanted, residents: Collection[int]) -> None:
-        """Pages whose content answers the question; the named ones stand first, whatever they score."""
+        """Pages whose content answers the question; a name that the model read off a bookmark is a hint.
+
+        The best by content come first, a named one's score counting half as much again; names are wanted whatever
+        they score, but last.
+        """
         s = self.state.settings
         gone = [n for n in self.state.pages if n not in residents]
         ranking = self._known_index().search(question, s.recall_k, among=gone, min_coverage=s.recall_coverage)
@@ -494,6 +500,9 @@ class Pager:
                 wanted.want(self.state.pages[hit.page], residents)
             wanted.candidates.append(Candidate(hit.page, round(hit.score, 4), dropped, hit.turn))
         wanted.candidates += [Candidate(m.page, round(m.score, 4), m.dropped, m.turn) for m in ranking.misses]
+        named = {int(name[1:]) for name in wanted.asked if "-" not in name}
+        scores = {c.page: c.score * (NAMED if c.page in named else 1.0) for c in wanted.candidates}
+        wanted.pages.sort(key=lambda n: -scores.get(n, 0.0))
 
     def _bring(
         self, number: int, request: Request, came: int, keep: Collection[int], beside: int
@@ -534,13 +543,12 @@ class Pager:
         self.add(StepFinished(ms or {}))
 
     def _pages_used(self, reply: str) -> tuple[Candidate, ...]:
-        """Resident pages, but the open one, whose words stand in the reply."""
+        """Resident pages, but the open one, whose words stand in the reply; the most used first."""
         among = [p.number for p in self.state.residents if p.closed]
-        if not among:
-            return ()
-        ranking = self._known_index().search(reply, 5, among=among, min_coverage=USED_COVERAGE)
-        least = ranking.hits[0].score / 2 if ranking.hits else 0.0
-        return tuple(Candidate(h.page, round(h.score, 4), "", h.turn) for h in ranking.hits if h.score >= least)
+        shares = self._known_index().shares(reply, among) if among else {}
+        least = max(USED_SHARE, max(shares.values(), default=0.0) / 2)
+        used = [Candidate(n, round(share, 4)) for n, share in shares.items() if share >= least]
+        return tuple(sorted(used, key=lambda c: (-c.score, c.page)))
 
     def abandon(self, reason: str) -> None:
         """Give the open step up: what was received stays, guests leave."""

@@ -62,6 +62,9 @@ class _Posting(NamedTuple):
     times: array[int]
 
 
+_NOWHERE = _Posting(array("q"), array("q"))
+
+
 class TextIndex:
     """The words of one conversation.
 
@@ -79,6 +82,7 @@ class TextIndex:
         self._lengths: array[int] = array("q")  # in terms
         self._hashes: array[int] = array("q")  # of the text: tells a repeat from a change
         self._last: list[str] = []
+        self._on_page: dict[int, set[str]] = {}  # page -> the terms of its turns
 
     def __len__(self) -> int:
         """Turns indexed."""
@@ -96,6 +100,7 @@ class TextIndex:
             self._check_repeat(page, turn, text)
             return
         own = terms(text)
+        self._on_page.setdefault(page, set()).update(own)
         # The window stays on its page: what a hit matched is then always on the page that it brings.
         window = self._last + own if self._pages and self._pages[-1] == page else own
         unit = len(self._turns)
@@ -118,8 +123,7 @@ class TextIndex:
             return Ranking((), note="the question has no searchable words")
         lengths = np.array(self._lengths, dtype=np.float64)
         norm = K1 * (1 - B + B * lengths / max(lengths.mean(), 1)) if len(lengths) else lengths
-        shares = np.zeros((len(asked), len(self)))  # what each term adds to each unit's score
-        idf = np.array([self._match(term, norm, row) for term, row in zip(asked, shares, strict=True)])
+        shares, idf = self._shares(asked, norm)
         scores = shares.sum(axis=0)
         best = self._best_units(scores, among)[: k + MISSES]
         if not len(best):
@@ -133,6 +137,18 @@ class TextIndex:
         if page == self._pages[-1]:
             return turn > self._turns[-1]
         return page > self._pages[-1] and turn >= self._turns[-1]
+
+    def shares(self, text: str, among: Collection[int]) -> dict[int, float]:
+        """How much of a text's rare words stands on each of these pages: 0..1, by page, those with none left out.
+
+        Rarity is told by how many of the pages hold a word; a word that none of them holds says nothing.
+        """
+        asked = set(terms(text))
+        held = {page: asked & self._on_page.get(page, set()) for page in among}
+        spread = Counter(term for found in held.values() for term in found)
+        weights = {term: log(1 + len(held) / n) for term, n in spread.items()}
+        total = sum(weights.values())
+        return {page: sum(weights[t] for t in found) / total for page, found in held.items() if found}
 
     def _check_repeat(self, page: int, turn: int, text: str) -> None:
         unit = bisect_left(range(len(self)), (page, turn), key=lambda u: (self._pages[u], self._turns[u]))
@@ -151,29 +167,45 @@ class TextIndex:
                     self._pairs.setdefault(character, []).append(term)
         return posting
 
-    def _match(self, term: str, norm: Floats, row: Floats) -> float:
-        """Write what the term adds to each unit's score into `row`; returns its idf."""
-        # A single CJK character matches every bigram that holds it: within a run the index has only pairs.
-        names = [term, *self._pairs.get(term, ())]
-        found = [posting for name in names if (posting := self._postings.get(name))]
+    def _shares(self, asked: Sequence[str], norm: Floats) -> tuple[Floats, Floats]:
+        """What each term adds to each unit's score, one row a term; and each term's idf. All terms at once."""
+        found = [self._held(term) for term in asked]
+        units, times = array("q"), array("q")
         for posting in found:
-            row[np.array(posting.units)] += np.array(posting.times)
-        units = np.array(found[0].units) if len(found) == 1 else np.flatnonzero(row)
-        times = row[units]
-        idf = log(1 + (len(self) - len(units) + 0.5) / (len(units) + 0.5))
-        row[units] = idf * (K1 + 1) * times / (times + norm[units])
-        return idf
+            units.extend(posting.units)
+            times.extend(posting.times)
+        held = np.array([len(posting.units) for posting in found])
+        idf = np.log(1 + (len(self) - held + 0.5) / (held + 0.5))
+        rows, columns, counts = np.repeat(np.arange(len(asked)), held), np.array(units), np.array(times)
+        shares = np.zeros((len(asked), len(self)))
+        shares[rows, columns] = idf[rows] * (K1 + 1) * counts / (counts + norm[columns])
+        return shares, idf
+
+    def _held(self, term: str) -> _Posting:
+        """A single CJK character matches every bigram that holds it: within a run the index has only pairs."""
+        if not (pairs := self._pairs.get(term)):
+            return self._postings.get(term, _NOWHERE)
+        total: Counter[int] = Counter()
+        for name in (term, *pairs):
+            posting = self._postings.get(name, _NOWHERE)
+            total.update(dict(zip(posting.units, posting.times, strict=True)))
+        return _Posting(array("q", total.keys()), array("q", total.values()))
 
     def _best_units(self, scores: Floats, among: Collection[int] | None) -> Ints:
         """One unit a page, best first; of equal units the earlier, of equal pages the newer."""
-        units = np.flatnonzero(scores)
-        pages = np.array(self._pages, dtype=np.int64)
-        if among is not None:
-            units = units[np.isin(pages[units], list(among))]
-        by_score = units[np.argsort(-scores[units], kind="stable")]
-        _, firsts = np.unique(pages[by_score], return_index=True)
-        best = by_score[firsts]
-        return best[np.lexsort((-pages[best], -scores[best]))]
+        if not len(self):
+            return np.array([], dtype=np.int64)
+        pages = np.array(self._pages, dtype=np.int64)  # ascending: a page's units stand side by side
+        firsts = np.flatnonzero(np.diff(pages, prepend=-1))
+        tops = np.maximum.reduceat(scores, firsts).tolist()
+        ends = [*firsts[1:].tolist(), len(self)]
+        wanted = None if among is None else set(among)
+        best = [
+            (-top, -page, first + int(scores[first:end].argmax()))
+            for top, page, first, end in zip(tops, pages[firsts].tolist(), firsts.tolist(), ends, strict=True)
+            if top and (wanted is None or page in wanted)
+        ]
+        return np.array([unit for _, _, unit in sorted(best)], dtype=np.int64)
 
     def _hits(self, asked: Sequence[str], units: Ints, scores: Floats, shares: Floats) -> list[Hit]:
         columns = shares[:, units].T.tolist()

@@ -84,7 +84,7 @@ def _section(state: State, stubs: int) -> int:
 
 def _mending(pages: Sequence[Page]) -> int:
     """What the prompt adds where half of a tool exchange is not in the window."""
-    turns = [turn for page in pages for turn in page.turns]
+    turns = [turn for page in pages for turn in page.turns if turn.calls or turn.role == "tool"]
     found = [place for places in results(turns).values() for place in places]
     answered = len(found) - found.count(None)
     return found.count(None) * ORPHAN_TOKENS + (sum(t.role == "tool" for t in turns) - answered) * QUOTE_TOKENS

@@ -34,6 +34,9 @@ def window() -> None:
         view, acts = state.window(here), live.Acts(here, say)
         heading(say("live.title"), view.title, live.badges(view, here, say), say)
         scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+        if not here.has_decisions:
+            live.transcript(view, here, say)
+            return
         figures(view.metrics, say)
         with st.container(border=True):
             token_bar(view, say, here.page, acts.read("bar"))
@@ -44,7 +47,10 @@ def window() -> None:
         with right.container(border=True, height="stretch"):
             beside(here, say, acts, lambda: happened(view, say, acts))
         with st.container(border=True):
-            st.markdown(f"##### :material/bookmarks: {say('live.stubs')} :gray-badge[{say('live.gone', gone=view.gone)}]", help=say("live.stubs.says"))
+            st.markdown(
+                f"##### :material/bookmarks: {say('live.stubs')} :gray-badge[{say('live.gone', gone=view.gone)}]",
+                help=say("live.stubs.says"),
+            )
             stubs(view.stubs, say, here.page, acts.read("stubs"), acts.recall("stubs"), acts.may_recall)
         with st.container(border=True):
             st.markdown(f"##### :material/forum: {say('live.chat')}")

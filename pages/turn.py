@@ -23,12 +23,22 @@ def step() -> None:
         view, acts = state.trace(here, round_), live.Acts(here, say)
         heading(say("trace.title", step=view.step), here.row.title, trace.badges(view, say), say)
         scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+        if not here.has_decisions:
+            live.transcript(view, here, say)
+            return
         trace.sums(view, say)
         trace.notices(view, say)
         left, right = st.columns([1, 1], gap="medium")
         with left.container(border=True, height="stretch"):
             trace.section(say("trace.input"), "forum")
-            chat(state.with_marks(view.messages, here), say, acts.mark("chat"), acts.read("chat"), evidence=view.evidence, at_end=False)
+            chat(
+                state.with_marks(view.messages, here),
+                say,
+                acts.mark("chat"),
+                acts.read("chat"),
+                evidence=view.evidence,
+                at_end=False,
+            )
             trace.evidence(view, say)
         with right.container(border=True, height="stretch"):
             beside(here, say, acts, lambda: trace.events(view, say, acts))

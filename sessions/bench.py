@@ -59,7 +59,9 @@ def engine_rows(figures: dict[str, Any]) -> list[list[object]]:
         value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms"
         rows.append([f"overhead per step at {int(size):,} turns", value, spread["n"]])
     spread = figures["as_of_ms"]
-    rows.append(["state as of a random turn, cold", f"p50 {spread['p50']:.0f} ms, p95 {spread['p95']:.0f} ms", spread["n"]])
+    rows.append(
+        ["state as of a random turn, cold", f"p50 {spread['p50']:.0f} ms, p95 {spread['p95']:.0f} ms", spread["n"]]
+    )
     speed = figures["replay_turns_per_s"]
     rows.append([f"replay of {speed['turns']} turns at fixed_10", f"{speed['value']:,.0f} turns/s", speed["n"]])
     return rows

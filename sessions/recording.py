@@ -100,8 +100,10 @@ class Recording(Shown):
                    "skipped": len(self.skipped)}  # fmt: skip
         lines = [(t.number, t.speaker or t.role, small(t.text, 120)) for t in self.turns]
         head = rows(self.title or self.conversation, figures)
-        return head + table(("turn", "who", "words"), lines, most=12) + table(
-            ("what was put right or left out",), [(n,) for n in (*self.notes, *map(str, self.skipped))]
+        return (
+            head
+            + table(("turn", "who", "words"), lines, most=12)
+            + table(("what was put right or left out",), [(n,) for n in (*self.notes, *map(str, self.skipped))])
         )
 
 

@@ -27,6 +27,7 @@ from memory.engine import resolved
 from memory.errors import BadSetting, NotFound, RecordingError
 from memory.events import Event, Refusal
 from memory.journal import MemoryJournal
+from memory.pages import Page
 from memory.pager import Pager, Request, Said
 from memory.prompt import instruction_tokens
 from memory.scope import Scope
@@ -39,11 +40,11 @@ from sessions.recording import NO_TIME, Question, RecordedTurn, Recording
 from sessions.texts import digests, retext
 from sessions.transcript import recording_of, redacted, steps_of
 
-ORACLE = "belady"
 FIRST_NEW = 1 << 40  # ids of words that the replay itself makes; a store's are below
 SAVED_STEPS = 200  # in one transaction
 
 Policy = str | policies.Score
+Demands = Mapping[int, Sequence[int]]  # by turn: the steps, ascending, that ask for it
 Source = Recording | tuple[Store, Scope]
 
 
@@ -290,7 +291,7 @@ def replay(
 ) -> Replay:
     """Run a recording, or a conversation of a store, from its first turn to its last.
 
-    `eviction`: a registered policy, a function of your own, or "belady", the oracle reference that knows what will
+    `eviction`: a registered policy, a function of your own, or one of ORACLES, the references that know what will
     be demanded; by default the settings' own. Raises BudgetTooSmall where a message cannot fit the window.
     """
     running = Running(source, settings, eviction=eviction)
@@ -350,15 +351,32 @@ def _with_policy(
     settings: Settings, policy: Policy | None, recording: Recording
 ) -> tuple[Settings, policies.Score | None]:
     """The settings name the policy, so that the run's hash tells it apart; a function comes beside them."""
-    if policy == ORACLE:
-        return settings.but(eviction=ORACLE), policies.belady(demanded_at(recording))
     if callable(policy):
         return settings.but(eviction=getattr(policy, "__name__", "custom")), policy
-    return (settings.but(eviction=policy) if policy else settings), None
+    wanted = settings.but(eviction=policy) if policy else settings
+    oracle = ORACLES.get(wanted.eviction)
+    return wanted, oracle(demanded_at(recording)) if oracle else None
+
+
+def foresight(demands: Demands) -> policies.Score:
+    """The oracle for guests: evict the page with the fewest demands to come for its size.
+
+    Belady's MIN supposes that a missed page comes back to stay. Here it is a guest and leaves again, so each demand to
+    come is a fault once its page left, and MIN can lose to plain LFU.
+    """
+
+    def score(page: Page, now: int) -> float:
+        steps = (step for turn in page.turns for step in demands.get(turn.number, ()))
+        return sum(step > now for step in steps) / max(1, page.tokens)
+
+    return score
+
+
+ORACLES: dict[str, Callable[[Demands], policies.Score]] = {"belady": policies.belady, "foresight": foresight}
 
 
 def demanded_at(recording: Recording) -> dict[int, list[int]]:
-    """The steps that ask for each turn, for the oracle; probes come after the last.
+    """The steps that ask for each turn, for the oracles; probes come after the last.
 
     One later than the step itself: victims are chosen before its recall, so to them it still lies ahead.
     """
@@ -369,7 +387,7 @@ def demanded_at(recording: Recording) -> dict[int, list[int]]:
         asked = {turn for t in turns for recall in t.recalls for turn in _flat(recall.turns)}
         for turn in asked.union(*(t.evidence for t in turns)):
             demands[turn].append(number + 1)
-    for turn in {turn for question in recording.questions for turn in question.evidence}:
+    for turn in [turn for question in recording.questions for turn in question.evidence]:
         demands[turn].append(number + 2)
     return dict(demands)
 
@@ -409,7 +427,7 @@ class _StepRun:
         self.journal.at = self.turns[0].said_at
         for turn in self.turns:
             self._take(turn)
-        self._ask_for_labels()  # of a message that nobody answered
+        self._demand(())  # labels count, even of a message that nobody answered
         spoken = [t.text for t in self.turns if t.role == "assistant"]
         self.pager.settle(spoken[-1] if spoken else "")
         self.pager.commit()
@@ -531,8 +549,8 @@ def save(store: Store, scope: Scope, replayed: Replay) -> Scope:
     a run of this name holds something else, the new one is kept beside it as `…-2`. Raises RecordingError if the
     store holds another conversation, BadSetting for an oracle's run.
     """
-    if replayed.settings.eviction == ORACLE:
-        raise BadSetting("the oracle knows what comes: no conversation can go on from its run; compare it in memory")
+    if replayed.settings.eviction in ORACLES:
+        raise BadSetting("an oracle knows what comes: no conversation can go on from its run; compare it in memory")
     recorded = _recorded_ids(recording_of(store, scope), replayed)
     at, have = _place(store, scope, replayed)
     missing = replayed.events[have:]
@@ -591,5 +609,3 @@ def _batches(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
         if last_of_step and (i == len(events) or (event.step and event.step % SAVED_STEPS == 0)):
             yield events[start:i]
             start = i
-
-

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from memory.errors import EngineError
 from memory.scope import LIVE, RECORDED
 from workbench import state
-from workbench.views.conversations import ConversationRow, RunRow
+from workbench.views.conversations import ConversationRow
 from workbench.words import LANGUAGES, Words, visible
 
 STATIC = Path(__file__).parent / "static"
@@ -43,14 +44,13 @@ def folder() -> Path:
 
 def router(say: Words) -> st.Page:
     where = folder()
-    groups = {
-        say(f"nav.{group}"): [
-            st.Page(where / f"{entry.name}.py", title=say(f"nav.{entry.name}"), icon=entry.icon, url_path=entry.name, default=entry.is_default)
-            for entry in entries
-        ]
-        for group, entries in NAVIGATION.items()
-    }  # fmt: skip
-    return st.navigation(groups)
+
+    def page(entry: Entry) -> st.Page:
+        title = say(f"nav.{entry.name}")
+        path = where / f"{entry.name}.py"
+        return st.Page(path, title=title, icon=entry.icon, url_path=entry.name, default=entry.is_default)
+
+    return st.navigation({say(f"nav.{group}"): [page(e) for e in entries] for group, entries in NAVIGATION.items()})
 
 
 # ── the one scope ─────────────────────────────────────────────────────────────────────────────────────
@@ -58,20 +58,28 @@ def router(say: Words) -> st.Page:
 
 def sidebar(say: Words) -> None:
     with st.sidebar:
-        with state.told():
-            rows = state.all_conversations()
-            if rows:
-                here = state.place()
-                if here is not None:
-                    _scope(rows, here, say)
-            if state.open_store().readonly:
-                st.info(say("scope.readonly"), icon=":material/lock:")
+        try:
+            here = state.place()
+            is_readonly = state.open_store().readonly
+        except EngineError:
+            here, is_readonly = None, False  # the page tells it
+        if here is not None:
+            _scope(state.all_conversations(), here, say)
+        if is_readonly:
+            st.info(say("scope.readonly"), icon=":material/lock:")
         _language(say)
 
 
 def _scope(rows: Sequence[ConversationRow], here: state.Place, say: Words) -> None:
     users = list(dict.fromkeys(row.user for row in rows))
-    _choice("user", say("scope.user"), users, here.row.user, {user: visible(user, 60) for user in users}, ("conv", "run", "turn", "page"))
+    _choice(
+        "user",
+        say("scope.user"),
+        users,
+        here.row.user,
+        {user: visible(user, 60) for user in users},
+        ("conv", "run", "turn", "page"),
+    )
     own = {row.conversation: visible(row.title, 60) for row in rows if row.user == here.row.user}
     _choice("conv", say("scope.conversation"), list(own), here.row.conversation, own, ("run", "turn", "page"))
     runs = {run.run: say("run.turns", name=run_name(run.run, say), turns=run.turns) for run in here.row.runs}

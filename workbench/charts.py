@@ -103,6 +103,7 @@ def _bars(tops: Sequence[float]) -> str:
     step = WIDTH / len(tops)
     width = min(step * 0.6, 3.0)
     return "".join(
-        f"M{i * step + (step - width) / 2:.2f} {HEIGHT:g}V{top:.2f}h{width:.2f}V{HEIGHT:g}Z" for i, top in enumerate(tops)
+        f"M{i * step + (step - width) / 2:.2f} {HEIGHT:g}V{top:.2f}h{width:.2f}V{HEIGHT:g}Z"
+        for i, top in enumerate(tops)
         if top < HEIGHT - 1.5
     )

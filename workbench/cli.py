@@ -62,6 +62,21 @@ def main() -> None:
         raise SystemExit(1) from None
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        from workbench import __version__
+
+        sys.stdout.write(f"{__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Debug and observe the memory of long LLM conversations."""
+
+
 # ── open ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -69,7 +84,9 @@ def main() -> None:
 def open_(
     store: StoreAt = None,
     port: Annotated[int, typer.Option(help="0: any free one.")] = 8501,
-    demo: Annotated[bool, typer.Option("--demo", help="Load the demo conversations first, if they are not there.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Load the demo conversations first, if they are not there.")
+    ] = False,
     browser: Annotated[bool, typer.Option(help="Open a browser at the page.")] = True,
     readonly: Annotated[bool, typer.Option("--readonly", help="Show the store, change nothing.")] = False,
 ) -> None:
@@ -101,7 +118,9 @@ def open_(
 def import_(
     files: Annotated[list[Path], typer.Argument(help="Files with recorded conversations.")],
     store: StoreAt = None,
-    format_: Annotated[str | None, typer.Option("--format", help="How to read them; guessed and said without it.")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="How to read them; guessed and said without it.")
+    ] = None,
     encoding: Annotated[str | None, typer.Option(help="UTF-8, else a named fallback, without it.")] = None,
     user: User = None,
     replay: Annotated[bool, typer.Option(help="Replay each conversation once and save that run.")] = True,
@@ -118,9 +137,7 @@ def import_(
         reports = []
         for file in files:
             reading = read(file, format=format_, encoding=encoding, user=user)
-            reports.append(
-                import_recordings(opened, reading, settings=settings, replay=replay, progress=progress)
-            )
+            reports.append(import_recordings(opened, reading, settings=settings, replay=replay, progress=progress))
     if json:
         _json([report.to_dict() for report in reports])
     else:
@@ -198,7 +215,9 @@ def show(
     user: User = None,
     conversation: Conversation = None,
     run: Run = None,
-    page: Annotated[int | None, typer.Option(help="Show this page instead, with when and why it came and left.")] = None,
+    page: Annotated[
+        int | None, typer.Option(help="Show this page instead, with when and why it came and left.")
+    ] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="The prompt's words too.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -242,14 +261,20 @@ def _show_turn(view: TurnView, prompt: bool) -> None:
         out.print(Text(m.text), style="cyan")
     if view.evictions:
         out.print("\nleft the window", style="bold")
-        rows = [[f"p{e.page}", e.stub, e.freed_tokens, e.policy, f"{e.score:g}", f"p{e.runner_up}", e.cause] for e in view.evictions]
+        rows = [
+            [f"p{e.page}", e.stub, e.freed_tokens, e.policy, f"{e.score:g}", f"p{e.runner_up}", e.cause]
+            for e in view.evictions
+        ]
         _table(["page", "stub", "freed", "policy", "score", "next would be", "cause"], rows)
     for r in view.recalls:
         verdict = {True: ", right", False: ", wrong", None: ""}[r.right]
         asked = ", ".join(r.asked) or ", ".join(f"turns {a}-{b}" for a, b in r.turns)
         came = ", ".join(f"p{n}" for n in r.came) or "nothing"
         out.print(Text(f"\nrecall by {r.by}: {asked} {r.question!r} → came {came}{verdict} {r.note}", style="bold"))
-        _table(["page", "score", "stub", "why not"], [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped] for c in r.candidates[:10]])
+        _table(
+            ["page", "score", "stub", "why not"],
+            [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped] for c in r.candidates[:10]],
+        )
         for ref, reason in r.refused:
             out.print(Text(f"  refused {ref}: {reason}"))
     if view.prompt:
@@ -411,15 +436,9 @@ def delete(
             turns = sum(run.turns for run in runs)
             typer.confirm(f"Delete {conversation} of {user}: {len(runs)} runs, {turns} turns, for good?", abort=True)
         removed = opened.delete(user, conversation)
-    _json({"removed_events": removed}) if json else out.print(Text(f"deleted {conversation}: {removed} events and all its words"))
-
-
-@app.command()
-def version() -> None:
-    """Print the version."""
-    from workbench import __version__
-
-    out.print(__version__, highlight=False)
+    _json({"removed_events": removed}) if json else out.print(
+        Text(f"deleted {conversation}: {removed} events and all its words")
+    )
 
 
 @bench.command("engine")

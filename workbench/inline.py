@@ -62,7 +62,8 @@ class WorkbenchMagics(Magics):
         found = self.shell.user_ns.get("engine") if self.shell else None
         if not isinstance(found, Engine):
             raise UsageError(
-                'these magics work on a variable named engine: engine = Engine.open("store", user="ana", conversation="trip")'
+                "these magics work on a variable named engine: "
+                'engine = Engine.open("store", user="ana", conversation="trip")'
             )
         return found
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +21,17 @@ from memory.events import PagesRecalled
 from memory.scope import LIVE, Scope
 from memory.stores.sql import Store
 from workbench import state
-from workbench.components.chat import waiting
+from workbench.components.chat import chat, waiting
 from workbench.components.follow import follow
 from workbench.components.heading import Badge
 from workbench.state import Place
+from workbench.views.turn import TurnView
 from workbench.views.window import WindowView
 from workbench.words import Words, visible
 
 WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
-TYPE_S = 0.25  # how often a reply under way is drawn
+TYPE_S = 0.4  # how often a reply under way is drawn
 
 
 # ── what is new ───────────────────────────────────────────────────────────────────────────────────────
@@ -54,6 +56,9 @@ def _look(scope: Scope, version: int) -> None:
 # ── saying ────────────────────────────────────────────────────────────────────────────────────────────
 
 
+CUT = "the step ended unexpectedly; see the server's output"
+
+
 @dataclass(slots=True)
 class Utterance:
     """A message under way, and what came of it."""
@@ -63,7 +68,7 @@ class Utterance:
     reply: str = ""
     done: bool = False
     # What stands here until the step ended well: a fault of ours prints itself where the server runs.
-    error: EngineError | None = field(default_factory=lambda: EngineError("the step ended unexpectedly; see the server's output"))
+    error: EngineError | None = field(default_factory=lambda: EngineError(CUT))
 
     def hear(self, piece: str) -> None:
         self.reply += piece
@@ -115,7 +120,9 @@ def reply_under_way(here: Place, say: Words, view: WindowView) -> None:
 
 def _reply(said: Utterance, here: Place, say: Words, is_received: bool) -> None:
     if not said.done:
-        waiting("" if is_received else said.text, said.reply, say("chat.writing" if said.reply else "chat.thinking"), say)
+        waiting(
+            "" if is_received else said.text, said.reply, say("chat.writing" if said.reply else "chat.thinking"), say
+        )
         return
     if said.error is None:
         _UNDER_WAY.pop(_key(state.open_store(), here.row.user, here.row.conversation), None)
@@ -180,6 +187,14 @@ def _placeholder(here: Place | None, say: Words) -> str:
     if here.scope.run != LIVE:
         return say("live.ask.replay")
     return say("live.ask", llm=state.window(here).llm)
+
+
+def transcript(view: WindowView | TurnView, here: Place, say: Words) -> None:
+    """A run without decisions: its words, and where to find some."""
+    st.info(say("no_decisions"), icon=":material/info:")
+    with st.container(border=True):
+        chat(view.chat if isinstance(view, WindowView) else view.messages, say, at_end=False)
+    box(here, say)
 
 
 # ── the head ──────────────────────────────────────────────────────────────────────────────────────────
@@ -253,7 +268,9 @@ def mark(here: Place, turn: int, important: bool, say: Words) -> None:
 
     scope = here.scope
     with _toasted(say):
-        Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run).mark(turn, important)
+        Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run).mark(
+            turn, important
+        )
         st.toast(say("done.marked" if important else "done.unmarked", turn=turn), icon=":material/star:")
 
 
@@ -278,16 +295,10 @@ def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
     return say("done.refused", reason="; ".join(say.reason(r.reason) for r in record.refused) or "—")
 
 
-class _toasted:
+@contextmanager
+def _toasted(say: Words) -> Iterator[None]:
     """An act that fails says so, and the page stays as it is."""
-
-    def __init__(self, say: Words) -> None:
-        self._say = say
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, at: object) -> bool:
-        if not isinstance(error, EngineError):
-            return False
-        st.toast(f"{self._say('error.other')}: {visible(str(error), 300)}", icon=":material/error:")
-        return True
+    try:
+        yield
+    except EngineError as error:
+        st.toast(f"{say('error.other')}: {visible(str(error), 300)}", icon=":material/error:")

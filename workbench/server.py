@@ -200,6 +200,7 @@ async def _ending(pulse: Pulse) -> AsyncIterator[None]:
         if callable(before[number]):
             before[number](number, frame)
 
+    number: int
     for number in (signal.SIGINT, signal.SIGTERM):
         before[number] = signal.signal(number, stop)
     try:
@@ -213,9 +214,7 @@ async def _ending(pulse: Pulse) -> AsyncIterator[None]:
 # ── the server ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def make_app(
-    store: Path, token: str, *, base: str = "", on_ready: Callable[[str], None] | None = None
-) -> st.App:
+def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str], None] | None = None) -> st.App:
     """The ASGI app. With `base` (a secret path) there is no gate: for frames, where browsers keep cookies out."""
     pulse = Pulse(store)
 
@@ -240,7 +239,9 @@ ROOT_SCRIPT = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", loc
 @cache
 def _html() -> str:
     html = Path(get_static_dir(), "index.html").read_text("utf-8")
-    return html.replace("<head>", f"<head>{ROOT_SCRIPT}", 1).replace("<title>Streamlit</title>", "<title>Memory Workbench</title>")
+    return html.replace("<head>", f"<head>{ROOT_SCRIPT}", 1).replace(
+        "<title>Streamlit</title>", "<title>Memory Workbench</title>"
+    )
 
 
 def _document(request: Request) -> Response:
@@ -301,4 +302,6 @@ def _check_port(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise PortTaken(f"port {port} cannot be used ({error.strerror}); give another, or none for a free one") from error
+            raise PortTaken(
+                f"port {port} cannot be used ({error.strerror}); give another, or none for a free one"
+            ) from error

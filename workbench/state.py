@@ -7,7 +7,7 @@ carried along from page to page. Views are kept by the version of what they show
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -221,7 +221,7 @@ def _key(store: Store, here: Place) -> tuple[str, Scope, int, int]:
     return str(store.path), here.scope, here.stream.version, store.generation()
 
 
-_hash_scope = {Scope: str}
+_hash_scope: dict[str | type[Any], Callable[[Any], Any]] = {Scope: str}
 
 
 @st.cache_resource(max_entries=200, show_spinner=False, hash_funcs=_hash_scope)

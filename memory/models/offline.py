@@ -282,9 +282,10 @@ class Found:
 def _answer(prompt: Prompt, question: str, say: Mapping[str, str], *, may_recall: bool) -> Response:
     statements = [s for s in prompt.statements if not _OURS.match(s.text)]
     weights = _weights(question, [s.text for s in statements])
-    best = _best(statements, "user", weights) or _best(statements, "assistant", weights)
+    best = _best(statements, "user", weights)
     if may_recall and weights and (recall := _recall(prompt, question, weights, best)):
-        return Response(recall=recall)
+        return Response(recall=recall)  # what an assistant said is no reason not to look for the user's own words
+    best = best or _best(statements, "assistant", weights)
     return Response(_quote(best, say) if best else _not_found(prompt, say))
 
 

@@ -46,7 +46,10 @@ def refuse_network(folder: Path, mounts: Iterable[Mount] | None = None) -> None:
     """SQLite's locks do not hold on network file systems; two writers would damage the file."""
     if mounts is None:
         mounts = [(part.mountpoint, part.fstype) for part in psutil.disk_partitions(all=True)]
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    try:
+        existing = next(p for p in (folder, *folder.parents) if p.exists())
+    except OSError as error:  # a folder above it that may not be entered
+        raise of_os(error, folder) from error
     around = [mount for mount in mounts if existing.is_relative_to(mount[0])]
     if not around:
         return

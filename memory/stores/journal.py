@@ -13,7 +13,8 @@ from sqlalchemy import Connection, func, insert, select, text, update
 
 from memory.errors import NotFound, StaleAppend
 from memory.events import Body, Event, encode
-from memory.state import FOLD_VERSION, State, dump
+from memory.redaction import clean
+from memory.state import FOLD_VERSION, State, apply, dump
 from memory.stores.tables import EVENT, LEASE, SNAPSHOT, STREAM, TEXT, Stream, from_us, to_us
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class SqlJournal:
         if text_id is None:
             self._ids = self._reserve()
             text_id = next(self._ids)
+        content = clean(content)
         self._texts[text_id] = self._unsaved[text_id] = content
         return text_id
 
@@ -108,17 +110,34 @@ class SqlJournal:
             return []
         now, first = to_us(self.store.clock()), after.version - len(records) + 1
         rows = [self._row(body, first + i, step, now) for i, (step, body) in enumerate(records)]
-        snapshot = dump(after) if is_due(after) else None
+        snapshots = self._snapshots(records, after)
         with self.store.write(durable=self.durable) as connection:
             self._check(connection, first - 1)
-            last = self._append(connection, rows, after, now, snapshot)
+            last = self._append(connection, rows, after, now, snapshots)
         self._unsaved = {}
         self._state = after
         at, seqs = from_us(now), count(last - len(records) + 1)
         return [Event(next(seqs), first + i, step, at, body) for i, (step, body) in enumerate(records)]
 
+    def _snapshots(self, records: Sequence[tuple[int, Body]], after: State) -> dict[int, bytes]:
+        """By version; an import appends many steps at once, and each of its turns shall be near, too."""
+        kept = {after.version: dump(after)} if is_due(after) else {}
+        if records[-1][0] - records[0][0] < SNAPSHOT_STEPS or self._state is None:
+            return kept
+        state, at = self._state, self.store.clock()
+        for step, body in records:
+            before, state = state, apply(state, Event(0, state.version + 1, step, at, body))
+            if before.open_step and is_due(state):
+                kept[state.version] = dump(state)
+        return kept
+
     def _append(
-        self, connection: Connection, rows: list[dict[str, Any]], after: State, now_us: int, snapshot: bytes | None
+        self,
+        connection: Connection,
+        rows: list[dict[str, Any]],
+        after: State,
+        now_us: int,
+        snapshots: dict[int, bytes],
     ) -> int:
         """Write words, records and what follows from them. Returns the last seq."""
         words = [
@@ -129,8 +148,8 @@ class SqlJournal:
             connection.execute(insert(TEXT), words)
         connection.execute(insert(EVENT), rows)
         connection.execute(update(STREAM).where(STREAM.c.id == self.stream.id).values(last_us=now_us, **head_of(after)))
-        if snapshot is not None:
-            save_snapshot(connection, self.stream.id, after.version, snapshot)
+        for version, state in snapshots.items():
+            save_snapshot(connection, self.stream.id, version, state)
         return int(connection.scalar(select(func.max(EVENT.c.seq))) or 0)
 
     def _row(self, body: Body, version: int, step: int, now_us: int) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute
 
 from memory.errors import BadQuery
 from memory.show import Shown, table, text
@@ -378,8 +377,8 @@ class Log:
         with self._lock:
             cursor = self._refreshed().cursor()
         with closing(cursor), _told():
-            _check_allowed(cursor, sql)
-            self._fill(cursor, sql, values)
+            if _allowed(cursor, sql) is duckdb.StatementType.SELECT:
+                self._fill(cursor, sql, values)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             cursor.execute(sql, values)
             head = cursor.description or []
@@ -405,27 +404,36 @@ class Log:
 
     def _load(self) -> duckdb.DuckDBPyConnection:
         if self.store.readonly:
-            self._db = self._copy_or_begin()
+            db = self._copy_or_begin()
         else:
             with derived_lock(self.store.path, self._wait_s) as ours:
-                if ours:
-                    drain(self.store)
-                self._db = self._copy_or_begin()
-        return self._db
+                db = self._copy_of_drained() if ours else self._copy_or_begin()
+        db.execute(views.CREATE_VIEWS)
+        db.execute("SET enable_external_access = false")
+        db.execute("SET lock_configuration = true")
+        self._db, self._marks = db, _marks(db)
+        return db
+
+    def _copy_of_drained(self) -> duckdb.DuckDBPyConnection:
+        drain(self.store)
+        try:
+            return self._copy()
+        except duckdb.Error as error:  # damage in a part that the drain did not touch
+            if not _is_taken(error):
+                _anew(self.store, f"it cannot be read ({_first_line(error)})")
+        except _Outdated:
+            pass  # a deletion right now
+        return self._copy_or_begin()
 
     def _copy_or_begin(self) -> duckdb.DuckDBPyConnection:
         """A copy of the file; an empty one to be filled from SQLite where the file cannot be had."""
         try:
-            db = self._copy()
+            return self._copy()
         except (_Outdated, duckdb.Error) as error:
             logger.info("the log is read from SQLite, for %s: %s", LOG_FILE, _first_line(error))
-            db = _in_memory()
-            self._hollow, self._generation = 0, self.store.generation()
-            _create(db, self._generation)
-        db.execute(views.CREATE_VIEWS)
-        db.execute("SET enable_external_access = false")
-        db.execute("SET lock_configuration = true")
-        self._marks = _marks(db)
+        db = _in_memory()
+        self._hollow, self._generation = 0, self.store.generation()
+        _create(db, self._generation)
         return db
 
     def _fill(self, cursor: duckdb.DuckDBPyConnection, sql: str, values: Any) -> None:
@@ -489,12 +497,12 @@ def _whole_events(store: Store, upto: int) -> Iterator[pa.Table]:
         logger.info("records are read from SQLite, for %s: %s", file, _first_line(error))
     while after < upto:
         with store.read() as truth:
-            rows = _read(truth, READ_EVENTS, [after, BATCH], EVENTS)
+            rows = _read(truth, READ_EVENTS, [after, min(BATCH, upto - after)], EVENTS)
         after = _last(rows["seq"], upto)
-        yield rows.filter(pa.compute.less_equal(rows["seq"], upto))
+        yield rows.filter([seq <= upto for seq in rows["seq"].to_pylist()])
 
 
-def _check_allowed(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+def _allowed(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.StatementType:
     """One statement, and one that only reads. What hides behind it meets a read-only transaction."""
     statements = cursor.extract_statements(sql)
     if len(statements) != 1:
@@ -502,6 +510,7 @@ def _check_allowed(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
     kind = statements[0].type
     if kind not in {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}:
         raise BadQuery(f"{kind.name} is not allowed here; the log is read-only: use {ALLOWED}")
+    return kind
 
 
 @contextmanager

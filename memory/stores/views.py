@@ -29,11 +29,6 @@ STAGES = ("receive", "plan", "assemble", "model", "recall", "settle")
 SECTIONS = ("system", "stubs", "recalled", "resident", "new", "exchange")
 
 
-def _words(text_id: str) -> str:
-    """The words behind an id; they always arrive before the records that mention them."""
-    return f"(SELECT any_value(content) FROM raw.word WHERE id = {text_id})"
-
-
 @dataclass(frozen=True, slots=True)
 class Taken:
     """One table: of which kinds it is made, how their body is read, and its columns as (type, expression)."""
@@ -44,6 +39,7 @@ class Taken:
     columns: dict[str, tuple[str, str]]
     each: str = ""  # a list in the body, one row for each of its items, which is then `i`
     source: str = "batch"  # the events that just arrived
+    words: tuple[tuple[str, str], ...] = ()  # name and id of texts, which are then `name.content`
 
     @property
     def create(self) -> str:
@@ -55,11 +51,12 @@ class Taken:
         """Of the events that just arrived; a body that cannot be read gives NULLs, `verify` names it."""
         kinds = ", ".join(f"'{kind}'" for kind in self.kinds)
         own = "".join(f', {expression} AS "{name}"' for name, (_, expression) in self.columns.items())
-        items = f", unnest({self.each}) AS each(i)" if self.each else ""
+        joined = f", unnest({self.each}) AS each(i)" if self.each else ""
+        joined += "".join(f" LEFT JOIN raw.word {name} ON {name}.id = took.b.{key}" for name, key in self.words)
         return (
             f"INSERT INTO raw.{self.table} BY NAME SELECT seq, stream, version, step, happened_at, "
             f"false AS inherited{own} FROM (SELECT *, TRY(from_json(body, '{self.shape}')) AS b FROM {self.source} "
-            f"WHERE kind IN ({kinds})) AS took{items}"
+            f"WHERE kind IN ({kinds})) AS took{joined}"
         )
 
 
@@ -81,10 +78,11 @@ BOOKMARK = Taken(
     "bookmark", ("BookmarkMade",),
     '{"page":"INTEGER","bookmark":{"stub":"BIGINT","keywords":"BIGINT","description":"BIGINT","tokens":"INTEGER",'
     '"origin":"VARCHAR","weight":"DOUBLE"}}',
-    {"page": ("INTEGER", "b.page"), "stub": ("VARCHAR", _words("b.bookmark.stub")),
-     "keywords": ("VARCHAR", _words("b.bookmark.keywords")),
-     "description": ("VARCHAR", _words("b.bookmark.description")), "tokens": ("INTEGER", "b.bookmark.tokens"),
+    {"page": ("INTEGER", "b.page"), "stub": ("VARCHAR", "stub.content"),
+     "keywords": ("VARCHAR", "keywords.content"),
+     "description": ("VARCHAR", "description.content"), "tokens": ("INTEGER", "b.bookmark.tokens"),
      "origin": ("VARCHAR", "b.bookmark.origin"), "weight": ("DOUBLE", "b.bookmark.weight")},
+    words=(("stub", "bookmark.stub"), ("keywords", "bookmark.keywords"), ("description", "bookmark.description")),
 )  # fmt: skip
 SETTING = Taken("setting", ("SettingsChanged",), '{"hash":"VARCHAR"}', {"hash": ("VARCHAR", "b.hash")})
 MARK = Taken(
@@ -97,12 +95,13 @@ PIECE = Taken(
     '"speaker":"VARCHAR","piece":"INTEGER","pieces":"INTEGER","important":"BOOLEAN"}}',
     {"turn": ("INTEGER", "b.turn.number"), "role": ("VARCHAR", "b.turn.role"),
      "speaker": ("VARCHAR", "b.turn.speaker"), "said_at": ("TIMESTAMPTZ", "b.turn.said_at"),
-     "tokens": ("INTEGER", "b.turn.tokens"), "text": ("VARCHAR", _words("b.turn.text")),
+     "tokens": ("INTEGER", "b.turn.tokens"), "text": ("VARCHAR", "said.content"),
      "piece": ("INTEGER", "coalesce(b.turn.piece, 0)"), "pieces": ("INTEGER", "coalesce(b.turn.pieces, 1)"),
      "important": ("BOOLEAN", "coalesce(b.turn.important, false)"),
      "opens": ("BOOLEAN", "kind = 'MessageReceived' AND coalesce(b.turn.piece, 0) = 0"),
      "page": ("INTEGER", "on_page"), "settings": ("VARCHAR", "settings_hash")},
     source=WITH_PAGE_AND_SETTINGS,
+    words=(("said", "turn.text"),),
 )  # fmt: skip
 OTHERS = (
     Taken(
@@ -125,10 +124,11 @@ OTHERS = (
         '{"by":"VARCHAR","asked":["VARCHAR"],"question":"BIGINT","resident":["INTEGER"],"came":["INTEGER"],'
         '"refused":[{"ref":"VARCHAR","reason":"VARCHAR"}],"right":"BOOLEAN","note":"VARCHAR"}',
         {"asked_by": ("VARCHAR", "b.by"), "asked": ("VARCHAR[]", "b.asked"),
-         "question": ("VARCHAR", _words("b.question")),
+         "question": ("VARCHAR", "question.content"),
          "came": ("INTEGER[]", "b.came"), "resident": ("INTEGER[]", "b.resident"),
          "refused": ("VARCHAR[]", "list_transform(b.refused, lambda r: r.ref || ': ' || r.reason)"),
          "was_right": ("BOOLEAN", 'b."right"'), "note": ("VARCHAR", "b.note")},
+        words=(("question", "question"),),
     ),
     Taken("use", ("PagesUsed",), '{"pages":[{"page":"INTEGER"}]}', {"page": ("INTEGER", "i.page")}, each="b.pages"),
     Taken(
@@ -190,16 +190,16 @@ SELECT {WHOSE}, t.step, coalesce(t.state, if(t.step = l.step, 'running', 'abando
 FROM (SELECT stream, step, any_value(state) AS state, any_value(reason) AS reason, min(started_at) AS started_at,
              max(ended_at) AS ended_at, {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
              sum(prompt_tokens)::INTEGER AS prompt_tokens, sum(completion_tokens)::INTEGER AS completion_tokens,
-             sum(cost_usd) AS cost_usd, count(cost_usd) AS priced, count(call) AS calls, count(recall) AS recalls,
-             count(fault) AS faults, count(eviction) AS evictions, any_value(settings) AS settings
+             sum(cost_usd) AS cost_usd, count(cost_usd) AS priced, count(a_call) AS calls, count(a_recall) AS recalls,
+             count(a_fault) AS faults, count(an_eviction) AS evictions, any_value(settings) AS settings
       FROM (SELECT stream, step, happened_at AS started_at, settings FROM raw.piece WHERE opens AND NOT inherited
             UNION ALL BY NAME
             SELECT stream, step, state, reason, happened_at AS ended_at, {", ".join(STAGES)} FROM raw.ending
             UNION ALL BY NAME
-            SELECT stream, step, 1 AS call, prompt_tokens, completion_tokens, cost_usd FROM raw.call
-            UNION ALL BY NAME SELECT stream, step, 1 AS recall FROM raw.recall
-            UNION ALL BY NAME SELECT stream, step, 1 AS fault FROM raw.paging
-            UNION ALL BY NAME SELECT stream, step, 1 AS eviction FROM raw.eviction)
+            SELECT stream, step, 1 AS a_call, prompt_tokens, completion_tokens, cost_usd FROM raw.call
+            UNION ALL BY NAME SELECT stream, step, 1 AS a_recall FROM raw.recall
+            UNION ALL BY NAME SELECT stream, step, 1 AS a_fault FROM raw.paging
+            UNION ALL BY NAME SELECT stream, step, 1 AS an_eviction FROM raw.eviction)
       GROUP BY stream, step HAVING count(started_at) > 0) t
 {_STREAM.format("t")}
 JOIN (SELECT stream, max(step) AS step FROM raw.piece GROUP BY stream) l ON l.stream = t.stream

@@ -18,5 +18,7 @@ HTML = '<div class="root"></div>'
 
 def part(folder: str) -> Any:
     """Register the component of this folder; its files are read once."""
-    css, js = ((HERE / "base" / name).read_text() + (HERE / folder / name).read_text() for name in ("part.css", "part.js"))
+    css, js = (
+        (HERE / "base" / name).read_text() + (HERE / folder / name).read_text() for name in ("part.css", "part.js")
+    )
     return st.components.v2.component(f"memory_workbench.{folder}", html=HTML, css=css, js=js)

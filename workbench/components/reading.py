@@ -24,14 +24,18 @@ def beside(here: state.Place, say: Words, acts: Acts, else_: Callable[[], None])
         reading(opened, here, say, acts.mark("page_chat"), acts.close)
 
 
-def reading(view: PageView, here: state.Place, say: Words, on_mark: Callable[[], None] | None, on_close: Callable[[], None]) -> None:
+def reading(
+    view: PageView, here: state.Place, say: Words, on_mark: Callable[[], None] | None, on_close: Callable[[], None]
+) -> None:
     row = view.row
     head, close = st.columns([5, 1], vertical_alignment="center")
     head.markdown(f"##### :material/auto_stories: {row.name} · {say(f'state.{row.state}')}")
-    close.button(
-        "✕", help=say("page.close"), on_click=on_close, key="close_page", type="tertiary", width="stretch"
+    close.button("✕", help=say("page.close"), on_click=on_close, key="close_page", type="tertiary", width="stretch")
+    importance = (
+        f"{say.score(row.importance)} · {say.reason(view.why_important)}"
+        if view.why_important
+        else say.score(row.importance)
     )
-    importance = f"{say.score(row.importance)} · {say.reason(view.why_important)}" if view.why_important else say.score(row.importance)
     facts(
         [
             (say("page.turns"), f"{row.first}–{row.last}"),

@@ -31,7 +31,13 @@ def sums(view: TurnView, say: Words) -> None:
     """The step in figures."""
     none = say("trace.figure.none")
     costs = [call.cost_usd for call in view.calls]
-    cost = none if not costs else say("trace.figure.cost.unknown") if None in costs else say.amount(sum(c or 0 for c in costs), "usd")
+    cost = (
+        none
+        if not costs
+        else say("trace.figure.cost.unknown")
+        if None in costs
+        else say.amount(sum(c or 0 for c in costs), "usd")
+    )
     written = sum(call.completion_tokens for call in view.calls)
     came = sum(len(recall.came) for recall in view.recalls)
     facts(
@@ -63,7 +69,9 @@ def section(title: str, icon: str, badge: str = "", says: str | None = None) -> 
 def eviction(row: EvictionRow, index: int, say: Words, on_page: Callable[[str], Callable[[], None]]) -> None:
     key = f"eviction_{index}"
     runner_up = (
-        say("evicted.runner_up", page=f"p{row.runner_up}", score=row.runner_up_score) if row.runner_up else say("evicted.alone")
+        say("evicted.runner_up", page=f"p{row.runner_up}", score=row.runner_up_score)
+        if row.runner_up
+        else say("evicted.alone")
     )
     with st.container(border=True):
         head = say("evicted.head", page=f"p{row.page}", policy=say.term("policy", row.policy), score=row.score)
@@ -73,7 +81,9 @@ def eviction(row: EvictionRow, index: int, say: Words, on_page: Callable[[str], 
         if row.candidates:
             with st.expander(say("evicted.all", pages=len(row.candidates))):
                 rows = sorted(row.candidates, key=lambda c: c.score)
-                candidates(rows, say, f"{key}_table", on_page(f"{key}_table"), chosen="evicted.chosen", score="evicted.score")
+                candidates(
+                    rows, say, f"{key}_table", on_page(f"{key}_table"), chosen="evicted.chosen", score="evicted.score"
+                )
 
 
 def recall(row: RecallView, index: int, say: Words, on_page: Callable[[str], Callable[[], None]]) -> None:
@@ -110,8 +120,8 @@ def _pages(numbers: tuple[int, ...]) -> str:
 def call(row: CallRow, index: int, say: Words) -> None:
     """One answer of the model, raw."""
     with st.container(border=True):
-        head = say("call.head", llm=row.llm, round=row.round + 1, prompt=row.prompt_tokens, completion=row.completion_tokens,
-                   ms=row.ms, finish=row.finish or "—")  # fmt: skip
+        size = {"prompt": row.prompt_tokens, "completion": row.completion_tokens}
+        head = say("call.head", llm=row.llm, round=row.round + 1, **size, ms=row.ms, finish=row.finish or "—")
         facts([], key=f"call_{index}", note=head)
         if row.error:
             st.error(_plain(say("call.error", error=row.error)), icon=":material/error:")
@@ -123,7 +133,9 @@ def call(row: CallRow, index: int, say: Words) -> None:
 
 def sections(view: TurnView, say: Words) -> None:
     parts = [
-        Share(name, say(f"section.{name}"), say("tokens", tokens=tokens), tokens) for name, tokens in view.sections.items() if tokens
+        Share(name, say(f"section.{name}"), say("tokens", tokens=tokens), tokens)
+        for name, tokens in view.sections.items()
+        if tokens
     ]
     if parts:
         shares(parts, say("bar.label", used=view.prompt_tokens, budget=view.prompt_tokens), key="sections")
@@ -197,7 +209,11 @@ def used(view: TurnView, say: Words, acts: Acts) -> None:
 
 def bookmarks(view: TurnView, say: Words) -> None:
     if view.bookmarks:
-        facts([], key="new_bookmarks", chips=[f"{stub} · {say.term('origin', origin)}" for _, stub, origin in view.bookmarks])
+        facts(
+            [],
+            key="new_bookmarks",
+            chips=[f"{stub} · {say.term('origin', origin)}" for _, stub, origin in view.bookmarks],
+        )
     else:
         st.caption(say("trace.no_bookmarks"))
 

@@ -91,8 +91,8 @@ def _evicted(b: PageEvicted, texts: Texts, stubs: Stubs) -> Told:
 
 def _recalled(b: PagesRecalled, texts: Texts, stubs: Stubs) -> Told:
     asked = ", ".join(b.asked) or ", ".join(f"{first}-{last}" for first, last in b.turns)
-    values = {"by": b.by, "asked": asked, "came": _names(b.came), "resident": _names(b.resident),
-              "question": small(texts.get(b.question, ""), SNIPPET), "refused": len(b.refused), "right": b.right}  # fmt: skip
+    values = {"by": b.by, "asked": asked, "came": _names(b.came), "resident": _names(b.resident), "right": b.right,
+              "question": small(texts.get(b.question, ""), SNIPPET), "refused": len(b.refused)}  # fmt: skip
     return "recalled" if b.came or b.resident else "refused", "recall", b.came[0] if b.came else 0, 0, values
 
 

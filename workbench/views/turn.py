@@ -159,9 +159,12 @@ class TurnView(Shown):
 
     def _html(self) -> str:
         said = show.table(["turn", "who", "words"], [[m.turn, m.speaker, m.text] for m in self.messages])
-        left = [[f"p{e.page}", e.stub, f"{e.freed_tokens:,}", f"{e.policy} {e.score:g}", e.cause] for e in self.evictions]
+        left = [
+            [f"p{e.page}", e.stub, f"{e.freed_tokens:,}", f"{e.policy} {e.score:g}", e.cause] for e in self.evictions
+        ]
         parts = [(section, tokens, section) for section, tokens in self.sections.items()]
-        html = f"<b>turn {self.turn}</b> · step {self.step} · {self.state}{show.text(' · ' + self.why if self.why else '')}"
+        why = show.text(f" · {self.why}") if self.why else ""
+        html = f"<b>turn {self.turn}</b> · step {self.step} · {self.state}{why}"
         html += said + f"<div style='margin:.5rem 0'>prompt: {self.prompt_tokens:,} tokens"
         html += show.bar(parts, max(self.prompt_tokens, 1), {}) + show.legend(self.sections) + "</div>"
         if left:

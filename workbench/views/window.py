@@ -92,7 +92,8 @@ class PageView(Shown):
     history: tuple[FeedRow, ...]  # oldest first: closed, bookmark, evicted, recalled, left
 
     def __repr__(self) -> str:
-        return f"<Page {self.row.name}: turns {self.row.first}-{self.row.last}, {self.row.tokens:,} tokens, {self.row.state}>"
+        r = self.row
+        return f"<Page {r.name}: turns {r.first}-{r.last}, {r.tokens:,} tokens, {r.state}>"
 
     def _html(self) -> str:
         r = self.row
@@ -214,7 +215,9 @@ def _view(
 
 
 def _bookmark_ids(pages: Sequence[Page]) -> set[int]:
-    return {i for p in pages if p.bookmark for i in (p.bookmark.stub, p.bookmark.keywords, p.bookmark.description)} - {0}
+    return {i for p in pages if p.bookmark for i in (p.bookmark.stub, p.bookmark.keywords, p.bookmark.description)} - {
+        0
+    }
 
 
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────────
@@ -319,7 +322,9 @@ def _metrics(events: Sequence[Event], state: State) -> list[Metric]:
     return [
         Metric("tokens", used[-1] if used else 0.0, "tokens", last_change(used), used, "neither"),
         Metric("pages", pages[-1] if pages else 0.0, "pages", last_change(pages), pages, "neither"),
-        Metric("evictions", c.evictions, "count", course("evictions")[-1] if steps else None, course("evictions"), "down"),
+        Metric(
+            "evictions", c.evictions, "count", course("evictions")[-1] if steps else None, course("evictions"), "down"
+        ),
         Metric("faults", c.faults, "count", course("came")[-1] if steps else None, course("came"), "down"),
         Metric("hit_ratio", c.hits / demands if demands else 0.0, "ratio", None, course("hits"), "up"),
         Metric("utilisation", paged[-1] if paged else 0.0, "ratio", last_change(paged), paged, "neither"),

@@ -21,7 +21,8 @@ from workbench.words import en, zh
 LANGUAGES: dict[str, dict[str, str]] = {"en": en.TEXT, "zh": zh.TEXT}
 PHRASES: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {"zh": zh.PHRASES}
 DEFAULT = "en"
-BIDI = {chr(c): f"⟨{unicodedata.name(chr(c)).title()}⟩" for c in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_STEERING = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+BIDI = {chr(c): f"⟨{unicodedata.name(chr(c)).title()}⟩" for c in _STEERING}
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f" + "".join(BIDI) + "]")
 
 

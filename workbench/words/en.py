@@ -1,11 +1,13 @@
 """The pages' words in English."""
 
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
 TEXT: dict[str, str] = {
     "language": "English",
     "app": "Memory Workbench",
     "tokens": "{tokens:n} {tokens:token|tokens}",
     "moment": "{day} {month} {year}, {clock}",
-    **{f"month.{i}": name for i, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)},
+    **{f"month.{i}": name for i, name in enumerate(MONTHS, 1)},
     "turn.one": "turn {turn}",
     "turn.range": "turns {first}–{last}",
     # where one is
@@ -51,7 +53,7 @@ TEXT: dict[str, str] = {
     "missing.page_number": "“{name}” is no page: a page is a number.",
     "missing.known": "There is: {known}",
     "missing.go": "Show what there is",
-    "no_decisions": "This run is the bare recording: words, no decisions. Take the live run or a replay to see a window.",
+    "no_decisions": "This run is the bare recording: words, no decisions. Take a replay or the live run.",
     # live window
     "live.title": "Live window",
     "live.newest": "newest turn",
@@ -64,7 +66,7 @@ TEXT: dict[str, str] = {
     "live.pages": "Pages in the window",
     "live.feed": "What happened",
     "live.stubs": "What stayed behind",
-    "live.stubs.says": "A page that leaves the window leaves its keywords. The model reads them and may call the page back.",
+    "live.stubs.says": "A page that leaves the window leaves its keywords; the model reads them and may call it back.",
     "live.gone": "{gone:n} {gone:page|pages} out of the window",
     "live.chat": "Conversation",
     "live.ask": "Say something to {llm}",
@@ -165,8 +167,8 @@ TEXT: dict[str, str] = {
     "chat.kept": "Your message is kept; the step was given up.",
     "chat.lost": "Your message was not taken.",
     "chat.dismiss": "Dismiss",
-    "chat.advice.key": "Set the provider's key in the environment, or take another model: `workbench settings --help` tells how.",
-    "chat.advice.reach": "Nobody answers at the model's address. Start it, or take the built-in model `workbench/offline`.",
+    "chat.advice.key": "Set the provider's key in the environment, or take another model (`workbench settings`).",
+    "chat.advice.reach": "Nobody answers there. Start the model, or take the built-in one, `workbench/offline`.",
     "chat.advice.wait": "The provider asks to slow down. Wait a moment, then say it again.",
     "chat.advice.busy": "Another program is answering in this conversation. Wait for it, then say it again.",
     "chat.advice.small": "Take a larger window (`window_tokens`), or send the message in parts.",

@@ -167,7 +167,7 @@ TEXT: dict[str, str] = {
     "chat.kept": "您的消息已保存；这一步被放弃。",
     "chat.lost": "您的消息没有被接收。",
     "chat.dismiss": "知道了",
-    "chat.advice.key": "请在环境变量中设置提供方的密钥，或换一个模型：见 `workbench settings --help`。",
+    "chat.advice.key": "请在环境变量中设置提供方的密钥，或换一个模型（`workbench settings`）。",
     "chat.advice.reach": "模型地址无人应答。请启动它，或使用内置模型 `workbench/offline`。",
     "chat.advice.wait": "提供方要求放慢速度。请稍候再说一次。",
     "chat.advice.busy": "另一个程序正在这段对话中回答。请等它完成再说一次。",

@@ -206,8 +206,14 @@ def test_without_a_matching_bookmark_the_content_is_searched_once():
     assert after.text == "I do not find that in what I can see (window)."
 
 
-def test_the_world_is_not_searched_for_in_old_pages():
-    assert respond([stubs("[p3:hotel]"), user("What is the capital of France?")], RECALL).recall is None
+def test_what_no_bookmark_promises_is_searched_for_by_content_once():
+    asked = respond([stubs("[p3:hotel]"), user("Where does my sister live?")], RECALL).recall
+    assert asked == Recall((), "Where does my sister live?")
+
+
+def test_the_assistants_words_are_no_reason_not_to_look_for_the_users_own():
+    said = [stubs("[p3:hotel]"), user("Hi"), assistant("The dinner budget is 250 euros."), user("What is my budget?")]
+    assert respond(said, RECALL).recall == Recall((), "What is my budget?")
 
 
 def test_what_stands_in_the_window_needs_no_recall():

@@ -52,6 +52,7 @@ class Hand:
 
     def __init__(self, journal: SqlJournal, seed: int = 0) -> None:
         self.journal = journal
+        journal.durable = False  # survives the process; only a power cut would tell the difference
         self.random = random.Random(seed)
         self.refresh()
 
@@ -72,7 +73,8 @@ class Hand:
 
     def start(self, title: str = "") -> None:
         said = self.journal.said
-        self.add(ConversationStarted(said(title) if title else 0, 0, 0), SettingsChanged(Settings().to_dict(), Settings().hash))
+        settings = Settings()
+        self.add(ConversationStarted(said(title) if title else 0, 0, 0), SettingsChanged(settings.to_dict(), settings.hash))
         self.commit()
 
     def turn(self, words: str, role: str, **more: object) -> Turn:
@@ -125,7 +127,8 @@ class Hand:
             self.add(PageClosed(page.number, "fixed_n", 0.6, "figures"))
             write = self.journal.write
             keywords = f"word{page.number},thing{self.random.randrange(9)}"
-            made = Bookmark(write(f"[p{page.number}:{keywords}]"), write(keywords), write(f"page {page.number}"), 9, "hand")
+            stub = write(f"[p{page.number}:{keywords}]")
+            made = Bookmark(stub, write(keywords), write(f"page {page.number}"), 9, "hand")
             self.add(BookmarkMade(page.number, made))
 
     def _evict(self) -> None:
@@ -141,9 +144,11 @@ class Hand:
     def _prompt(self, round_: int) -> None:
         system = self.journal.write("You are kind.")
         turns = [t for p in self.state.residents for t in p.turns]
-        rows = [["system", "system", 0, 20, "", [], system], *(["user", "resident", 1, t.tokens, "", [], t.text] for t in turns)]
+        first = ["system", "system", 0, 20, "", [], system]
+        rows = (first, *(["user", "resident", 1, t.tokens, "", [], t.text] for t in turns))
         resident = sum(t.tokens for t in turns)
-        self.add(PromptAssembled(round_, tuple(rows), {"system": 20, "resident": resident}, 20 + resident, f"{resident:016x}"))
+        sections = {"system": 20, "resident": resident}
+        self.add(PromptAssembled(round_, rows, sections, 20 + resident, f"{resident:016x}"))
         raw = self.journal.said("raw reply")
         self.add(ModelCalled(round_, "hand", 20 + resident, 7, 0.001, 100.0, "stop", raw))
 
@@ -177,7 +182,8 @@ def write(path: str, user: str, conversation: str, steps: str) -> None:
                     hand.commit()
                 words = f"{user} {conversation} {os.getpid()} {hand.state.step + 1}"
                 hand.receive(words)
-                print(words, flush=True)
+                sys.stdout.write(f"{words}\n")
+                sys.stdout.flush()
                 hand.answer("yes")
 
 
@@ -198,7 +204,7 @@ def sync(path: str, times: str) -> None:
 
     with Store.open(path) as store:
         for _ in range(int(times)):
-            print(once(store, wait_s=20), flush=True)
+            once(store, wait_s=20)
 
 
 def hold(path: str, user: str, conversation: str) -> None:
@@ -210,7 +216,8 @@ def hold(path: str, user: str, conversation: str) -> None:
             if not hand.state.version:
                 hand.start()
             hand.receive("wait for me")
-            print("holding", flush=True)
+            sys.stdout.write("holding\n")
+            sys.stdout.flush()
             sys.stdin.read()
             hand.answer("at last")
 

@@ -1,4 +1,4 @@
-"""The conversation as messages: who said what, on which page it lies, whether the model still sees it; each can be marked."""
+"""The conversation as messages: who said what, on which page, whether the model still sees it. Each can be marked."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def chat(
             "may_read": on_page is not None,
             "height": height,
             "at_end": at_end,
-            "words": {
-                name: say(f"chat.{name}") for name in ("mark", "unmark", "more", "less", "empty", "label")
-            },
+            "words": {name: say(f"chat.{name}") for name in ("mark", "unmark", "more", "less", "empty", "label")},
         },
         on_mark_change=on_mark or (lambda: None),
         on_page_change=on_page or (lambda: None),
@@ -46,10 +44,20 @@ def waiting(text: str, reply: str, state: str, say: Words, key: str = "waiting")
     """The message under way: what was said, and the reply as far as it came."""
     rows = [
         {"turn": -2, "role": "user", "speaker": say("chat.you"), "text": visible(text, SHOWN), "resident": True},
-        {"turn": -1, "role": "assistant", "speaker": state, "text": visible(reply, SHOWN), "resident": True, "typing": True},
+        {
+            "turn": -1,
+            "role": "assistant",
+            "speaker": state,
+            "text": visible(reply, SHOWN),
+            "resident": True,
+            "typing": True,
+        },
     ]
     words = {name: say(f"chat.{name}") for name in ("more", "less", "empty", "label")}
-    _chat(key=key, data={"rows": rows, "at_end": True, "may_mark": False, "may_read": False, "height": 460, "words": words})
+    _chat(
+        key=key,
+        data={"rows": rows, "at_end": True, "may_mark": False, "may_read": False, "height": 460, "words": words},
+    )
 
 
 def _row(row: ChatRow, say: Words, is_evidence: bool) -> dict[str, Any]:
@@ -58,14 +66,16 @@ def _row(row: ChatRow, say: Words, is_evidence: bool) -> dict[str, Any]:
         "turn": row.turn,
         "number": f"#{row.turn}",
         "role": row.role,
-        "speaker": visible(row.speaker, 60),
+        "speaker": say.term("role", row.speaker) if row.speaker == row.role else visible(row.speaker, 60),
         "time": say.moment(row.said_at),
         "text": visible(row.text, SHOWN),
         "page": row.page,
         "page_label": f"p{row.page}",
         "resident": row.resident,
         "where": say("chat.resident") if row.resident else say("chat.gone"),
-        "where_title": say("chat.resident.says", page=row.page) if row.resident else say("chat.gone.says", page=row.page),
+        "where_title": say("chat.resident.says", page=row.page)
+        if row.resident
+        else say("chat.gone.says", page=row.page),
         "marked": row.marked,
         "recalled": say("chat.recalled", pages=recalled) if recalled else "",
         "evidence": say("chat.evidence") if is_evidence else "",

@@ -11,7 +11,14 @@ from workbench.words import visible
 _facts = part("facts")
 
 
-def facts(pairs: Sequence[tuple[str, str]], key: str, chips: Sequence[str] = (), large: bool = False, note: str = "", title: str = "") -> Any:
+def facts(
+    pairs: Sequence[tuple[str, str]],
+    key: str,
+    chips: Sequence[str] = (),
+    large: bool = False,
+    note: str = "",
+    title: str = "",
+) -> Any:
     return _facts(
         key=key,
         data={

@@ -18,7 +18,10 @@ def figures(metrics: Sequence[Metric], say: Words, key: str = "figures") -> Any:
     """The cost has a card only where there was any."""
     return _figures(
         key=key,
-        data={"cards": [_card(metric, say) for metric in metrics if metric.name != "cost" or metric.value], "label": say("figures.label")},
+        data={
+            "cards": [_card(metric, say) for metric in metrics if metric.name != "cost" or metric.value],
+            "label": say("figures.label"),
+        },
     )
 
 

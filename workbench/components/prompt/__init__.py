@@ -16,7 +16,9 @@ SHOWN = 40_000  # characters of one message
 
 def prompt(parts: Sequence[PromptPart], say: Words, key: str, opened: Sequence[str] = ("new", "exchange")) -> Any:
     total = sum(p.tokens for p in parts) or 1
-    sections = [_section(i, name, list(group), total, say, name in opened) for i, (name, group) in enumerate(_runs(parts))]
+    sections = [
+        _section(i, name, list(group), total, say, name in opened) for i, (name, group) in enumerate(_runs(parts))
+    ]
     return _prompt(key=key, data={"sections": sections, "empty": say("prompt.empty")})
 
 

@@ -23,12 +23,15 @@ def token_bar(view: WindowView, say: Words, selected: int | None, on_page: Calla
             "page": stretch.page,
             "width": stretch.width,
             "label": say(f"section.{stretch.section}") if not stretch.page else f"p{stretch.page}",
-            "title": say("bar.title", name=_name(stretch.page, stretch.section, say), tokens=stretch.tokens, share=stretch.share),
+            "title": say(
+                "bar.title", name=_name(stretch.page, stretch.section, say), tokens=stretch.tokens, share=stretch.share
+            ),
         }
         for stretch in layout
     ]
     legend = [
-        {"section": s, "name": say(f"section.{s}"), "tokens": say.number(tokens)} for s, tokens in _totals(layout).items()
+        {"section": s, "name": say(f"section.{s}"), "tokens": say.number(tokens)}
+        for s, tokens in _totals(layout).items()
     ]
     marks = [
         {"kind": "low", "at": view.low * 100, "label": say("bar.low", share=view.low)},

@@ -1,0 +1,168 @@
+"""Both pages in a real browser: what a reader does with them, while nobody and while others write."""
+
+import re
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from memory.scope import Scope
+from memory.stores.sql import Store
+
+pytestmark = pytest.mark.browser
+
+ANA = {"user": "ana", "conv": "house-move"}
+LIN = {"user": "lin", "conv": "tea-shop"}
+SOON = 60_000
+WRITE = """
+import sys
+from memory import Engine
+for n in range(int(sys.argv[3])):
+    Engine.open(sys.argv[1], user="ana", conversation="house-move", wait_s=60).say(f"{sys.argv[2]} writes message {n}")
+"""
+
+
+def where(page: Page, text: str) -> None:
+    expect(page.locator(".where.num")).to_contain_text(text, timeout=SOON)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["", "turn"])
+def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
+    page = visit(server, path, scheme=scheme, **ANA)
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Live window|Trace of step"), timeout=SOON)
+    where(page, "Turn 191 of 191")
+    assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is (scheme == "dark")
+
+
+def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):
+    page = visit(server, locale="zh-CN", **LIN)
+    expect(page.get_by_role("heading", level=1)).to_have_text("实时窗口", timeout=SOON)
+    page.get_by_text("English", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Live window", timeout=SOON)
+    assert "lang=en" in page.url
+
+
+def test_walking_by_keyboard(server, visit):
+    page = visit(server, **ANA)
+    where(page, "Turn 191 of 191")
+    for key, turn in [("ArrowLeft", 190), ("ArrowLeft", 189), ("Shift+ArrowLeft", 179), ("ArrowRight", 180), ("Home", 1)]:
+        page.keyboard.press(key)
+        where(page, f"Turn {turn} of 191")
+        expect(page).to_have_url(re.compile(f"turn={turn}$|turn={turn}&"), timeout=SOON)
+        where(page, "step")
+    page.get_by_role("button", name=re.compile("newer turns")).click()
+    where(page, "Turn 191 of 191")
+
+
+def test_an_address_opens_the_same_turn_and_the_scope_goes_along(server, visit):
+    page = visit(server, "turn", turn=100, **ANA)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Trace of step 46", timeout=SOON)
+    page.get_by_role("link", name="Live window").click()
+    where(page, "Turn 100 of 191")
+    assert "turn=100" in page.url
+
+
+def test_a_click_reads_a_page(server, visit):
+    page = visit(server, **ANA)
+    page.get_by_role("button", name=re.compile("^p18 · resident")).click()
+    expect(page.get_by_text("When it came and left, and why")).to_be_visible(timeout=SOON)
+    assert "page=18" in page.url
+    page.get_by_role("button", name="✕").click()
+    expect(page.get_by_text("What happened")).to_be_visible(timeout=SOON)
+
+
+def test_a_stub_leads_to_its_page_and_to_the_recall(own_server, visit):
+    page = visit(own_server, **ANA)
+    page.get_by_role("button", name=re.compile("^p3: ")).click()
+    expect(page.get_by_text("What it says")).to_be_visible(timeout=SOON)
+
+
+def test_saying_something_and_marking_it(own_server, visit):
+    page = visit(own_server, **ANA)
+    box = page.get_by_placeholder(re.compile("Say something"))
+    box.fill("Please remember that the piano goes to my sister.")
+    box.press("Enter")
+    where(page, "Turn 193 of 193")
+    log = page.get_by_role("log", name="Messages").first
+    expect(log).to_contain_text("the piano goes to my sister", timeout=SOON)
+    page.get_by_role("button", name="Mark as important #192").click()
+    expect(page.get_by_role("button", name="Marked as important: take the mark away #192")).to_be_visible(timeout=SOON)
+    with Store.open(own_server.store, readonly=True) as store:
+        assert 192 in store.state(Scope("ana", "house-move")).marked
+
+
+def test_the_page_follows_while_two_others_write(own_server, visit):
+    page = visit(own_server, **ANA)
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITE, str(own_server.store), name, "3"], cwd="/") for name in ("Bo", "Cy")
+    ]
+    where(page, "Turn 203 of 203")  # 191 recorded, then six messages and their replies
+    assert [writer.wait(120) for writer in writers] == [0, 0]
+    expect(page.get_by_role("log", name="Messages").first).to_contain_text("writes message 2", timeout=SOON)
+
+
+def test_a_past_turn_stays_and_tells_what_is_newer(own_server, visit):
+    page = visit(own_server, turn=100, **ANA)
+    where(page, "Turn 100 of")
+    subprocess.run([sys.executable, "-c", WRITE, str(own_server.store), "Bo", "1"], cwd="/", check=True, timeout=120)
+    expect(page.get_by_role("button", name="93 newer turns →")).to_be_visible(timeout=SOON)
+    where(page, "Turn 100 of 193")
+
+
+def test_an_empty_store_begins_with_a_message(empty_server, visit):
+    page = visit(empty_server)
+    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible(timeout=SOON)
+    box = page.get_by_placeholder("Begin a conversation")
+    box.fill("My budget is 5,000 euros.")
+    box.press("Enter")
+    where(page, "Turn 2 of 2")
+
+
+def test_hostile_words_run_nothing(empty_server, visit):
+    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script> [x](javascript:alert(3)) \u202egnp"
+    page = visit(empty_server)
+    box = page.get_by_placeholder("Begin a conversation")
+    box.fill(hostile)
+    box.press("Enter")
+    where(page, "Turn 2 of 2")
+    expect(page.get_by_role("log", name="Messages").first).to_contain_text("<img src=x onerror=alert(1)>", timeout=SOON)
+
+
+def test_nobody_comes_in_without_the_token(server):
+    for path in ("", "turn", "events", "_stcore/host-config", "app/static/inter-latin-wght-normal.woff2"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"{server.address}{path}", timeout=10)
+        assert refused.value.code == 401
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{server.address}?token=guess", timeout=10)
+    assert refused.value.code == 401
+    assert urllib.request.urlopen(f"{server.address}_stcore/health", timeout=10).status == 200
+
+
+def test_the_token_leaves_the_address(server, visit):
+    page = visit(server, **ANA)
+    assert "token" not in page.url
+    cookies = [c for c in page.context.cookies() if c["name"].startswith("memory_workbench")]
+    assert [(c["httpOnly"], c["sameSite"]) for c in cookies] == [(True, "Strict")]
+
+
+def test_an_idle_page_costs_nothing(server, visit):
+    page = visit(server, **ANA)
+    where(page, "Turn 191 of 191")
+    page.wait_for_timeout(2_000)
+    before = _cpu_s(server.process.pid)
+    started = time.monotonic()
+    page.wait_for_timeout(6_000)
+    assert (_cpu_s(server.process.pid) - before) / (time.monotonic() - started) <= 0.02
+
+
+def _cpu_s(pid: int) -> float:
+    import psutil
+
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system

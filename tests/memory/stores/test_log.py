@@ -1,0 +1,485 @@
+"""DuckDB over the log: exactly what the truth says, whatever happened to the file, and for reading only."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+from store_by_hand import SCRIPT, Hand, open_hand
+
+from memory.errors import BadQuery
+from memory.events import (
+    BookmarkMade,
+    MessageReceived,
+    MessageReplied,
+    ModelCalled,
+    PageClosed,
+    PageEvicted,
+    PagePagedIn,
+    PagesRecalled,
+    PagesUsed,
+    PromptAssembled,
+    StepFinished,
+    TurnMarked,
+)
+from memory.scope import Scope
+from memory.stores import log as log_module
+from memory.stores.files import LOG_FILE, derived_lock
+from memory.stores.log import ABOUT, VIEWS, Log, drain
+from memory.stores.sql import Store
+from memory.stores.sync import Following, sync
+from memory.stores.verify import rebuild, verify
+
+LIVE = Scope("ana", "trip")
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory):
+    """Two users, a long run, a branch of it in the middle of a page."""
+    with Store.open(tmp_path_factory.mktemp("talked") / "store") as store:
+        hand = open_hand(store, LIVE, seed=5)
+        hand.talk(60)
+        hand.receive_in_pieces("a very long message " * 40, 300)
+        hand.answer("that was long")
+        branch = Hand(store.open_stream(LIVE.at("fork"), store.require(LIVE), "what if"), seed=6)
+        branch.talk(25)
+        open_hand(store, Scope("bo", "trip"), seed=7).talk(10)
+        hand.talk(5)
+        sync(store)
+        yield store
+
+
+def own_events(store: Store, scope: Scope):
+    stream = store.require(scope)
+    return [e for e in store.events(scope) if e.version > stream.parent_version]
+
+
+def bodies(store: Store, scope: Scope, *kinds: type):
+    return [e.body for e in own_events(store, scope) if isinstance(e.body, kinds)]
+
+
+def asked(store: Store, sql: str, scope: Scope) -> list[tuple]:
+    where = '"user" = $user AND conversation = $conversation AND run = $run'
+    values = {"user": scope.user, "conversation": scope.conversation, "run": scope.run}
+    return store.sql(sql.replace("MINE", where), values).rows
+
+
+# ── the views say what the log says ───────────────────────────────────────────────────────────────────
+
+RUNS = [LIVE, LIVE.at("fork"), Scope("bo", "trip")]
+each_run = pytest.mark.parametrize("scope", RUNS, ids=str)
+
+
+@each_run
+def test_turns(talked: Store, scope: Scope):
+    words, state = talked.words(scope), talked.state(scope)
+    said: dict[int, list] = {}
+    for body in bodies(talked, scope, MessageReceived, MessageReplied):
+        said.setdefault(body.turn.number, []).append(body.turn)
+    marks = {b.turn: b.important for b in bodies(talked, scope, TurnMarked)}
+    expected = [
+        (n, t[0].role, t[0].speaker, t[0].said_at, sum(p.tokens for p in t), t[0].pieces, state.page_of(n).number,
+         marks.get(n, False), words[t[0].text])
+        for n, t in said.items()
+    ]  # fmt: skip
+    columns = "turn, role, speaker, said_at, tokens, pieces, page, important, text"
+    assert asked(talked, f"SELECT {columns} FROM turns WHERE MINE ORDER BY turn", scope) == expected
+
+
+@each_run
+def test_steps(talked: Store, scope: Scope):
+    per_step: dict[int, Counter] = {}
+    opened = {e.step: e.at for e in own_events(talked, scope) if e.kind == "MessageReceived" and not e.body.turn.piece}
+    for event in own_events(talked, scope):
+        counts, body = per_step.setdefault(event.step, Counter()), event.body
+        if isinstance(body, ModelCalled):
+            counts["prompt"] += body.prompt_tokens
+            counts["completion"] += body.completion_tokens
+            counts["calls"] += 1
+        counts[event.kind] += 1
+    expected = [
+        (n, "finished", at, 103.5, 1.5, 2.0, 100.0, None, c["prompt"], c["completion"], round(c["calls"] * 0.001, 6),
+         c["calls"], c["PagesRecalled"], c["PagePagedIn"], c["PageEvicted"], talked.state(scope).settings.hash)
+        for n, at in opened.items() for c in [per_step[n]]
+    ]  # fmt: skip
+    columns = (
+        "step, state, started_at, total_ms, receive_ms, plan_ms, model_ms, recall_ms, prompt_tokens, "
+        "completion_tokens, round(cost_usd, 6), calls, recalls, faults, evictions, settings"
+    )
+    assert asked(talked, f"SELECT {columns} FROM steps WHERE MINE ORDER BY step", scope) == expected
+
+
+@each_run
+def test_events(talked: Store, scope: Scope):
+    with talked.read() as connection:
+        stream = talked.require(scope).id
+        raw = connection.exec_driver_sql(
+            "SELECT seq, version, step, turn, kind, body FROM event WHERE stream = ? ORDER BY seq", (stream,)
+        )
+        expected = [tuple(row) for row in raw]
+    columns = "seq, version, step, turn, kind, body"
+    assert asked(talked, f"SELECT {columns} FROM events WHERE MINE ORDER BY seq", scope) == expected
+    times = asked(talked, "SELECT happened_at FROM events WHERE MINE ORDER BY seq", scope)
+    assert [at for (at,) in times] == [e.at for e in own_events(talked, scope)]
+
+
+@each_run
+def test_prompts(talked: Store, scope: Scope):
+    expected = [
+        (b.round, b.tokens, b.sections["system"], 0, b.sections["resident"], b.hash, len(b.messages))
+        for b in bodies(talked, scope, PromptAssembled)
+    ]
+    columns = "round, tokens, system, new, resident, hash, messages"
+    assert asked(talked, f"SELECT {columns} FROM prompts WHERE MINE ORDER BY version", scope) == expected
+
+
+@each_run
+def test_evictions(talked: Store, scope: Scope):
+    words, pages = talked.words(scope), talked.state(scope).pages
+    everything = talked.events(scope)
+    expected = []
+    for event in own_events(talked, scope):
+        if not isinstance(body := event.body, PageEvicted):
+            continue
+        made = [e.body for e in everything if e.version < event.version and isinstance(e.body, BookmarkMade)]
+        stub = next(words[b.bookmark.stub] for b in reversed(made) if b.page == body.page)
+        later = [e for e in own_events(talked, scope) if isinstance(e.body, PagePagedIn) and e.version > event.version]
+        page = pages[body.page]
+        expected.append(
+            (event.version, body.page, body.policy, body.score, body.runner_up, body.freed_tokens, body.cause,
+             body.used_tokens, body.limit_tokens, stub, page.first, page.last,
+             sum(e.body.page == body.page for e in later))
+        )  # fmt: skip
+    columns = (
+        "version, page, policy, score, runner_up, freed_tokens, cause, used_tokens, limit_tokens, stub, "
+        "first_turn, last_turn, faults_after"
+    )
+    assert asked(talked, f"SELECT {columns} FROM evictions WHERE MINE ORDER BY version", scope) == expected
+
+
+@each_run
+def test_recalls(talked: Store, scope: Scope):
+    words = talked.words(scope)
+    expected = [
+        (b.by, [*b.asked], words[b.question], [*b.came], [*b.resident],
+         [f"{r.ref}: {r.reason}" for r in b.refused], b.right)
+        for b in bodies(talked, scope, PagesRecalled)
+    ]  # fmt: skip
+    columns = "asked_by, asked, question, came, resident, refused, was_right"
+    assert asked(talked, f"SELECT {columns} FROM recalls WHERE MINE ORDER BY version", scope) == expected
+
+
+@each_run
+def test_bookmarks(talked: Store, scope: Scope):
+    words = talked.words(scope)
+    expected = [
+        (made.page, words[b.keywords], words[b.stub], words[b.description], b.origin, 1.0)
+        for made in bodies(talked, scope, BookmarkMade)
+        for b in [made.bookmark]
+    ]
+    columns = "page, keywords, stub, description, origin, weight"
+    assert asked(talked, f"SELECT {columns} FROM bookmarks WHERE MINE ORDER BY version", scope) == expected
+
+
+@each_run
+def test_pages(talked: Store, scope: Scope):
+    state, own = talked.state(scope), own_events(talked, scope)
+    counts = Counter((e.kind, e.body.page) for e in own if isinstance(e.body, PageEvicted | PagePagedIn))
+    uses = Counter(c.page for b in bodies(talked, scope, PagesUsed) for c in b.pages)
+    closed = {e.body.page: e for e in talked.events(scope) if isinstance(e.body, PageClosed)}
+    mine = {b.turn.number for b in bodies(talked, scope, MessageReceived, MessageReplied)}
+    expected = [
+        (p.number, p.first, p.last, p.tokens, p.boundary or None, closed[p.number].step if p.closed else None,
+         counts["PageEvicted", p.number], counts["PagePagedIn", p.number], uses[p.number])
+        for p in state.pages.values() if mine & {t.number for t in p.turns}
+    ]  # fmt: skip
+    columns = "page, first_turn, last_turn, tokens, rule, closed_step, evictions, faults, uses"
+    assert asked(talked, f"SELECT {columns} FROM pages WHERE MINE ORDER BY page", scope) == expected
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_column_is_documented_in_order_and_can_be_named_without_quotes(talked: Store, view: str):
+    assert ABOUT[view]
+    assert list(talked.sql(f"SELECT * FROM {view}").columns) == list(VIEWS[view])
+    assert [name for name, *_ in talked.sql(f"DESCRIBE {view}")] == list(VIEWS[view])
+    for column in set(VIEWS[view]) - {"user"}:  # `user` alone works, too, but means the database's in some dialects
+        talked.sql(f"SELECT {column}, max({column}) FROM {view} GROUP BY {column} ORDER BY {column} LIMIT 1")
+
+
+def test_a_running_step_and_one_without_known_price(store: Store, hand: Hand):
+    hand.talk(1)
+    hand.receive("and now?")
+    hand.add(ModelCalled(0, "hand", 10, 5, None, 1.0, "stop", 0))
+    hand.commit()
+    assert store.sql("SELECT state, ended_at, cost_usd FROM steps WHERE step = 2").rows == [("running", None, None)]
+    hand.add(StepFinished({}))
+    hand.commit()
+    assert store.sql("SELECT state FROM steps WHERE step = 2").rows == [("finished",)]
+
+
+# ── following ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_reader_sees_what_was_just_written(store: Store, hand: Hand):
+    hand.talk(3)
+    assert store.sql("SELECT count(*) FROM turns").rows == [(6,)]
+    hand.talk(1)
+    assert store.sql("SELECT count(*), max(text) FROM turns").rows == [(8, "reply 4 about peanuts")]
+    assert store.sql("SELECT count(*) FROM events WHERE body IS NULL").rows == [(0,)]
+
+
+def test_a_drain_appends_what_is_missing_and_nothing_twice(store: Store, hand: Hand):
+    hand.talk(5)
+    first = sync(store)
+    assert (first.events, first.rebuilt) == (store.last_seq(), "")
+    assert sync(store).events == 0
+    hand.talk(2)
+    assert sync(store).events == store.last_seq() - first.events
+    assert verify(store).ok
+    assert verify(store).derived_events == store.last_seq()
+
+
+def test_small_batches_give_the_same_as_one(store: Store, hand: Hand, monkeypatch: pytest.MonkeyPatch):
+    hand.talk(30)
+    whole = [store.sql(f"SELECT * FROM {view} ORDER BY ALL").rows for view in VIEWS]
+    monkeypatch.setattr(log_module, "BATCH", 7)
+    rebuild(store)
+    assert verify(store).ok
+    log = Log(store)
+    assert [log.query(f"SELECT * FROM {view} ORDER BY ALL").rows for view in VIEWS] == whole
+    log.close()
+
+
+def test_drains_that_are_killed_leave_a_file_that_goes_on(store: Store, hand: Hand, spawn):
+    """Dead between open and close, wherever it was: what is there says what is missing."""
+    open_hand(store, LIVE, 1).talk(80)
+    code = f"""
+import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})
+import os
+from memory.stores import log
+from memory.stores.sql import Store
+from memory.stores.sync import sync
+log.BATCH, at, real = 40, int(sys.argv[1]), log._append
+def dies(db, batch):
+    global at
+    at -= 1
+    if at == 0 and sys.argv[2] == "before":
+        os._exit(9)
+    real(db, batch)
+    if at == 0:
+        os._exit(9)
+log._append = dies
+sync(Store.open({str(store.path)!r}))
+"""
+    for at, when in ((1, "before"), (1, "after"), (2, "before"), (3, "after")):
+        done = subprocess.run([sys.executable, "-c", code, str(at), when], timeout=60, check=False, capture_output=True)
+        assert done.returncode == 9, done.stderr
+        assert verify(store).ok
+    assert sync(store).rebuilt == ""
+    assert verify(store).derived_events == store.last_seq()
+    assert verify(store).ok
+
+
+def test_several_processes_drain_while_one_writes(folder: Path, spawn):
+    writer = spawn("write", folder, "ana", "trip", 15)
+    writer.stdout.readline()
+    drains = [spawn("sync", folder, 6) for _ in range(2)]
+    with Store.open(folder) as store:
+        counts = []
+        while writer.poll() is None:
+            counts.append(store.sql("SELECT count(*) FROM events").rows[0][0])
+        outputs = [p.communicate(timeout=60) for p in (writer, *drains)]
+        assert [errors for _, errors in outputs] == [""] * 3
+        assert counts == sorted(counts)
+        sync(store, wait_s=10)
+        assert verify(store).ok
+        assert verify(store).derived_events == store.last_seq()
+
+
+def test_the_log_is_read_from_sqlite_where_the_file_cannot_be_had(store: Store, hand: Hand):
+    hand.talk(3)
+    sync(store)
+    hand.talk(1)
+    holder = duckdb.connect(str(store.path / LOG_FILE))
+    try:
+        with derived_lock(store.path, 0) as ours:
+            assert ours
+            assert sync(store).skipped
+            log = Log(store, wait_s=0.1)
+            assert log.query("SELECT count(*), max(body) IS NOT NULL FROM events").rows == [(store.last_seq(), True)]
+            log.close()
+    finally:
+        holder.close()
+
+
+def test_a_file_that_another_program_holds_is_left_alone(store: Store, hand: Hand):
+    hand.talk(3)
+    sync(store)
+    hand.talk(1)
+    held = f"import duckdb; db = duckdb.connect({str(store.path / LOG_FILE)!r}); print('held', flush=True); input()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", held], stdin=pipe, stdout=pipe, text=True) as other:
+        other.stdout.readline()
+        assert "another program" in sync(store).skipped
+        assert store.sql("SELECT count(*) FROM turns").rows == [(8,)]
+        other.communicate("\n")
+    assert sync(store).events
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut", "empty", "schema", "another store"])
+def test_a_file_that_cannot_be_used_is_made_anew_without_an_error(
+    store: Store, hand: Hand, damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    hand.talk(40)
+    sync(store)
+    file = store.path / LOG_FILE
+    if damage == "garbage":
+        file.write_bytes(b"no database at all" * 1_000)
+    elif damage == "cut":
+        os.truncate(file, file.stat().st_size // 2)
+    elif damage == "empty":
+        file.write_bytes(b"")
+    elif damage == "schema":
+        with duckdb.connect(str(file)) as db:
+            db.execute("UPDATE raw.about SET schema_number = 0")
+    else:
+        with Store.open(tmp_path / "other") as other:
+            open_hand(other, Scope("eve", "trip")).talk(5)
+            sync(other)
+            file.write_bytes((other.path / LOG_FILE).read_bytes())
+    assert not verify(store).ok
+    assert "run `workbench rebuild`" in verify(store).faults[0]
+    assert store.sql("SELECT count(*) FROM turns").rows == [(80,)]
+    assert "made anew" in caplog.text
+    assert verify(store).ok
+
+
+def test_rebuild_mends_everything_derived(store: Store, hand: Hand):
+    hand.talk(10)
+    (store.path / LOG_FILE).write_bytes(b"garbage" * 999)
+    with sqlite3.connect(store.file) as raw:
+        raw.execute("UPDATE stream SET turns = 3, version = version")
+        raw.execute("INSERT INTO snapshot VALUES (1, 5, 1, '{}')")
+    raw.close()
+    assert len(verify(store).faults) >= 2
+    made = rebuild(store)
+    assert (made.streams, made.events) == (1, store.last_seq())
+    assert verify(store).faults == ()
+    assert "no fault" in repr(verify(store))
+    assert "No fault" in verify(store)._repr_html_()
+
+
+def test_verify_names_a_row_that_differs(store: Store, hand: Hand):
+    hand.talk(5)
+    sync(store)
+    with duckdb.connect(str(store.path / LOG_FILE)) as db:
+        db.execute("UPDATE raw.event SET body = '{}' WHERE seq = 4")
+        db.execute("DELETE FROM raw.prompt WHERE version = 4")
+    assert any("event 4 differs" in fault for fault in verify(store).faults)
+
+
+def test_a_background_follower_keeps_the_file_up_to_date(store: Store, hand: Hand):
+    with Following(store, every_s=0.05):
+        hand.talk(3)
+        deadline = time.monotonic() + 20
+        while not (store.path / LOG_FILE).exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        hand.talk(2)
+    assert verify(store).derived_events == store.last_seq()
+
+
+# ── asking ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT * FROM turnz", "The views are: turns, steps"),
+        ("SELECT colour FROM turns", "colour"),
+        ("", "one statement at a time, not 0"),
+        ("SELECT 1; SELECT 2", "one statement at a time, not 2"),
+        ("INSERT INTO raw.mark VALUES (1)", "use SELECT"),
+        ("DELETE FROM raw.event", "use SELECT"),
+        ("DROP VIEW turns", "use SELECT"),
+        ("CREATE TABLE mine (a INT)", "use SELECT"),
+        ("UPDATE raw.word SET content = ''", "use SELECT"),
+        ("WITH gone AS (DELETE FROM raw.event RETURNING *) SELECT * FROM gone", "read-only"),
+        ("EXPLAIN ANALYZE DELETE FROM raw.event", "read-only"),
+        ("COPY turns TO '/tmp/stolen.csv'", "use SELECT"),
+        ("ATTACH '/tmp/x.duckdb'", "use SELECT"),
+        ("SET enable_external_access = true", "use SELECT"),
+        ("PRAGMA database_list", "use SELECT"),
+        ("INSTALL httpfs", "use SELECT"),
+        ("CALL pragma_version()", "use SELECT"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),
+        ("SELECT * FROM read_text('/etc/passwd')", "disabled"),
+        ("SELECT * FROM '/etc/passwd'", "does not exist"),
+        ("SELECT * FROM read_parquet('https://example.org/x.parquet')", "disabled"),
+        ("SELECT * FROM glob('/etc/*')", "disabled"),
+        ("SELECT * FROM a_python_variable", "does not exist"),
+        ("SELECT 1 WHERE 1 = ?", "parameter"),
+    ],
+)
+def test_a_bad_query_says_what_is_wrong(talked: Store, sql: str, told: str):
+    a_python_variable = talked.sql("SELECT 1 AS a").to_df()
+    with pytest.raises(BadQuery, match=f"(?is){told}"):
+        talked.sql(sql)
+    assert len(a_python_variable) == 1
+    assert talked.sql("SELECT count(*) > 0 FROM events").rows == [(True,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1", "WITH a AS (SELECT 1) FROM a", "FROM turns LIMIT 1", "DESCRIBE turns", "SHOW TABLES", "VALUES (1)",
+     "SUMMARIZE events", "EXPLAIN SELECT * FROM events", "-- a remark\nSELECT body FROM events LIMIT 1;"],
+)  # fmt: skip
+def test_what_only_reads_is_allowed(talked: Store, sql: str):
+    log = Log(talked)
+    assert len(log.query(sql))
+    log.close()
+
+
+def test_an_answer_shows_itself(talked: Store):
+    answer = talked.sql("SELECT turn, said_at, '<b>bold</b>' AS words FROM turns WHERE run = 'live' AND \"user\" = 'ana' ORDER BY turn LIMIT 3")
+    assert answer.columns == ("turn", "said_at", "words")
+    assert answer.types[:2] == ("INTEGER", "TIMESTAMP WITH TIME ZONE")
+    assert [row[0] for row in answer] == [1, 2, 3]
+    assert list(answer.to_df().columns) == list(answer.columns)
+    assert answer.dicts()[0]["turn"] == 1
+    assert "3 rows" in repr(answer)
+    assert "<b>" not in answer._repr_html_()
+
+
+def test_threads_share_one_log_while_another_writes(store: Store, hand: Hand):
+    hand.talk(5)
+    log, faults = Log(store), []
+
+    def ask() -> None:
+        for _ in range(15):
+            turns, events = log.query("SELECT (SELECT count(*) FROM turns), (SELECT count(*) FROM events)").rows[0]
+            if not turns or not events:
+                faults.append((turns, events))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    hand.talk(10)
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert log.query("SELECT count(*) FROM turns").rows == [(30,)]
+    assert drain(store).events >= 0
+    log.close()
+
+
+def test_importing_the_store_loads_no_duckdb():
+    code = "import sys, memory.stores.sql, memory.stores.sync, memory.stores.verify; print('duckdb' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,43 @@
+"""A store with both demo conversations, made once; and the app, run without a browser."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import workbench
+from memory.stores.sql import Store
+from sessions.demo import load_demo
+from workbench import state
+
+APP = Path(workbench.__file__).with_name("app.py")
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("demo") / "store"
+    with Store.open(path) as store:
+        load_demo(store)
+    return path
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Run the app on a store, with a query, on a page; asserts nothing."""
+
+    def run(store: Path, page: str = "live", /, **query: str) -> AppTest:
+        monkeypatch.setenv(state.STORE_VARIABLE, str(store))
+        monkeypatch.delenv(state.PUSH_VARIABLE, raising=False)
+        monkeypatch.delenv(state.READONLY_VARIABLE, raising=False)
+        st.cache_resource.clear()
+        at = AppTest.from_file(str(APP), default_timeout=60)
+        for name, value in query.items():
+            at.query_params[name] = value
+        at.run()
+        if page != "live":
+            at.switch_page(f"../pages/{page}.py").run()
+        return at
+
+    return run

@@ -1,0 +1,89 @@
+"""The catalogue is complete in each language, and says numbers, times and foreign text as it promises."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from string import Formatter
+from zoneinfo import ZoneInfo
+
+import pytest
+
+import workbench
+from workbench.views.feed import KINDS
+from workbench.words import LANGUAGES, Words, language_of, visible, zone_of
+
+ROOT = Path(workbench.__file__).parent.parent
+LOOSE = re.compile(r"missing\.|done\.")
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_language_has_every_key_with_the_same_fields(language: str):
+    ours, english = LANGUAGES[language], LANGUAGES["en"]
+    assert ours.keys() == english.keys()
+    assert {key: fields(ours[key]) for key in ours if not key.startswith(("month", "moment"))} == {
+        key: fields(english[key]) for key in english if not key.startswith(("month", "moment"))
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_kind_of_event_has_a_name_and_a_sentence(language: str):
+    say = Words(language)
+    for kind, names in KINDS.items():
+        assert say(f"kind.{kind}")
+        values = {name: 3 for name in names}
+        assert say.sentence(kind, values)
+        sentence = LANGUAGES[language].get(f"feed.{kind}")
+        assert sentence is None or fields(sentence) <= set(names), kind
+
+
+def test_every_key_that_the_code_asks_for_is_there():
+    files = [*(ROOT / "workbench").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
+    asked = {key for file in files for key in re.findall(r"""\bsay\(\s*["']([a-z_.]+)["']""", file.read_text())}
+    assert asked
+    assert asked <= LANGUAGES["en"].keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "says"),
+    [
+        (0.125, "ratio", "12.5 %"),
+        (0.6, "ratio", "60 %"),
+        (12_345, "tokens", "12,345"),
+        (0.0123, "usd", "$0.0123"),
+        (3, "usd", "$3.00"),
+    ],
+)
+def test_a_number_has_its_unit(value: float, unit: str, says: str):
+    assert Words().amount(value, unit) == says
+
+
+def test_a_time_is_told_in_the_readers_zone():
+    at = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
+    assert Words("en", ZoneInfo("Asia/Shanghai")).moment(at) == "3 Mar 2026, 07:30"
+    assert Words("zh", ZoneInfo("Asia/Shanghai")).moment(at) == "2026年3月3日 07:30"
+    assert zone_of("no/such") is UTC
+
+
+@pytest.mark.parametrize(("locale", "language"), [("zh-CN", "zh"), ("zh", "zh"), ("de-DE", "en"), (None, "en"), ("en_US", "en")])
+def test_the_browser_chooses_the_language(locale: str | None, language: str):
+    assert language_of(locale) == language
+
+
+def test_what_steers_a_terminal_or_the_direction_becomes_visible():
+    assert visible("\x1b[31m") == "␛[31m"
+    assert visible("a\u202eb") == "a⟨Right-To-Left Override⟩b"
+    assert visible("two\nlines\tkept") == "two\nlines\tkept"
+
+
+def test_a_long_text_is_cut_and_says_so():
+    assert visible("x" * 1_000_000, 10) == "xxxxxxxxxx… (+999,990)"
+
+
+def test_a_reason_of_the_log_is_told_in_the_readers_language():
+    assert Words("zh").reason("above the high watermark (85%)") == "高于高水位线（85%）"
+    assert Words("zh").reason("something new") == "something new"
+    assert Words("en").reason("above the high watermark (85%)") == "above the high watermark (85%)"
