@@ -143,11 +143,11 @@ def _victims(
         if used <= target:
             break
         guest = bool(page.guest_until)
-        before = scaled(state, held[guest]) - _section(state, stubs)
+        before = scaled(state, held[guest]) + _section(state, stubs)
         held[guest] -= guest_tokens(page.turns) if guest else page.tokens
         stub = _stub_tokens(page) if page.bookmark else state.settings.stub_tokens + 1
         stubs += min(stub, max(0, state.settings.stub_budget - stubs))
-        freed = before - scaled(state, held[guest]) + _section(state, stubs)
+        freed = before - scaled(state, held[guest]) - _section(state, stubs)
         after = queue[i + 1] if i + 1 < len(queue) else None
         leaving.append(
             PageEvicted(

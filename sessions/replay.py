@@ -27,8 +27,8 @@ from memory.engine import resolved
 from memory.errors import BadSetting, NotFound, RecordingError
 from memory.events import Event, Refusal
 from memory.journal import MemoryJournal
-from memory.pages import Page
 from memory.pager import Pager, Request, Said
+from memory.pages import Page
 from memory.prompt import instruction_tokens
 from memory.scope import Scope
 from memory.settings import Settings

@@ -16,16 +16,16 @@ import orjson
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.scope import Scope
 from memory.settings import Settings, described
+from workbench import terminal
+from workbench.terminal import out
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store, Stream
-    from workbench.views.turn import TurnView
 
 app = typer.Typer(
     name="workbench",
@@ -37,7 +37,6 @@ app = typer.Typer(
 bench = typer.Typer(no_args_is_help=True, help="Measure, side by side in one run.")
 app.add_typer(bench, name="bench")
 
-out = Console()
 err = Console(stderr=True)
 
 StoreAt = Annotated[
@@ -58,7 +57,7 @@ def main() -> None:
     except EngineError as error:
         if "--json" in sys.argv:
             _json({"error": type(error).__name__, "message": str(error)})
-        err.print(Text(f"error: {error}", style="red"))
+        err.print(terminal.plain(f"error: {error}", "red"), soft_wrap=True)
         raise SystemExit(1) from None
 
 
@@ -143,7 +142,7 @@ def import_(
     else:
         for file, report in zip(files, reports, strict=True):
             out.print(Text(f"{file.name}: {report.summary}", style="bold"))
-            _table(["conversation", "status", "turns", "note"], report.rows())
+            terminal.table(["conversation", "status", "turns", "note"], report.rows())
     if not any(report.came_in for report in reports):
         raise typer.Exit(1)
 
@@ -176,15 +175,8 @@ def replay(
     if json:
         _json([{"user": s.user, "conversation": s.conversation, **one.to_dict()} for s, one in replays])
         return
-    head = ["conversation", "turns", "pages", "evictions", "hits", "faults", "recalled tokens", "questions", "resident"]
-    _table(head, [_replay_row(scope, one) for scope, one in replays])
+    terminal.replays([one for _, one in replays])
     out.print(Text(f"settings {settings.hash}: {settings!r}", style="dim"))
-
-
-def _replay_row(scope: Scope, one: Any) -> list[str]:
-    probes = f"{one.probe_hits} of {one.probe_demands}" if one.probe_demands else "–"
-    figures = [one.turns, one.pages, one.evictions, one.hits, one.faults, one.recalled_tokens, one.questions]
-    return [scope.conversation, *(f"{n:,}" for n in figures), probes]
 
 
 def _transcripts(store: Store, user: str | None, conversation: str | None) -> list[Stream]:
@@ -233,12 +225,12 @@ def show(
             from workbench.views.window import page as page_view
 
             seen = page_view(opened, scope, page, turn)
-            _json(seen.to_dict()) if json else _show_page(seen)
+            _json(seen.to_dict()) if json else terminal.page(seen)
             return
         from workbench.views.turn import turn as turn_view
 
         view = turn_view(opened, scope, turn or 1)
-    _json(view.to_dict()) if json else _show_turn(view, prompt)
+    _json(view.to_dict()) if json else terminal.turn(view, with_prompt=prompt)
 
 
 def _show_conversations(store: Store, user: str | None, json: bool) -> None:
@@ -250,52 +242,7 @@ def _show_conversations(store: Store, user: str | None, json: bool) -> None:
         return
     table = [[r.user, r.conversation, r.title, r.turns, ", ".join(x.run for x in r.runs), f"{r.last_at:%Y-%m-%d %H:%M}"]
              for r in rows]  # fmt: skip
-    _table(["user", "conversation", "title", "turns", "runs", "last change (UTC)"], table)
-
-
-def _show_turn(view: TurnView, prompt: bool) -> None:
-    why = f": {view.why}" if view.why else ""
-    out.print(Text(f"turn {view.turn} · step {view.step} · {view.state}{why} · {view.scope}", style="bold"))
-    for m in view.messages:
-        out.print(Text(f"\n#{m.turn} {m.speaker}, {m.said_at:%Y-%m-%d %H:%M}, on page p{m.page}:"))
-        out.print(Text(m.text), style="cyan")
-    if view.evictions:
-        out.print("\nleft the window", style="bold")
-        rows = [
-            [f"p{e.page}", e.stub, e.freed_tokens, e.policy, f"{e.score:g}", f"p{e.runner_up}", e.cause]
-            for e in view.evictions
-        ]
-        _table(["page", "stub", "freed", "policy", "score", "next would be", "cause"], rows)
-    for r in view.recalls:
-        verdict = {True: ", right", False: ", wrong", None: ""}[r.right]
-        asked = ", ".join(r.asked) or ", ".join(f"turns {a}-{b}" for a, b in r.turns)
-        came = ", ".join(f"p{n}" for n in r.came) or "nothing"
-        out.print(Text(f"\nrecall by {r.by}: {asked} {r.question!r} → came {came}{verdict} {r.note}", style="bold"))
-        _table(
-            ["page", "score", "stub", "why not"],
-            [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped] for c in r.candidates[:10]],
-        )
-        for ref, reason in r.refused:
-            out.print(Text(f"  refused {ref}: {reason}"))
-    if view.prompt:
-        out.print(f"\nprompt: {view.prompt_tokens:,} tokens in {len(view.prompt)} messages", style="bold")
-        _table(["section", "tokens"], [[name, f"{n:,}"] for name, n in view.sections.items()])
-    for part in view.prompt if prompt else ():
-        out.print(Text(f"── {part.section} · {part.role} · {part.tokens} tokens", style="dim"))
-        out.print(Text(part.text))
-    calls = [[c.round, c.llm, c.prompt_tokens, c.completion_tokens, "?" if c.cost_usd is None else f"${c.cost_usd:.4f}",
-              f"{c.ms:.0f} ms", c.error or ", ".join(c.calls) or c.finish] for c in view.calls]  # fmt: skip
-    if calls:
-        out.print("\nmodel", style="bold")
-        _table(["round", "llm", "prompt", "reply", "cost", "took", "end"], calls)
-
-
-def _show_page(view: Any) -> None:
-    r = view.row
-    out.print(Text(f"{r.name} {r.stub} · turns {r.first}-{r.last} · {r.tokens:,} tokens · {r.state}", style="bold"))
-    _table(["turn", "who", "words"], [[m.turn, m.speaker, m.text] for m in view.turns])
-    rows = [[h.step, h.kind, ", ".join(f"{k}={v}" for k, v in h.values.items() if k != "page")] for h in view.history]
-    _table(["step", "what", "why"], rows)
+    terminal.table(["user", "conversation", "title", "turns", "runs", "last change (UTC)"], table)
 
 
 @app.command()
@@ -312,7 +259,7 @@ def sql(
 
     if views or query is None:
         rows = [[view, column, meaning] for view, columns in VIEWS.items() for column, meaning in columns.items()]
-        _json(VIEWS) if json else _table(["view", "column", "meaning"], rows)
+        _json(VIEWS) if json else terminal.table(["view", "column", "meaning"], rows)
         return
     with Store.open(store, readonly=True) as opened:
         result = Log(opened).query(query)
@@ -321,7 +268,7 @@ def sql(
     elif csv:
         out.print(result.to_df().to_csv(index=False), end="", soft_wrap=True, markup=False, highlight=False)
     else:
-        _table(list(result.columns), result.rows)
+        terminal.table(list(result.columns), result.rows)
 
 
 @app.command()
@@ -340,7 +287,7 @@ def settings(
     if json:
         _json(rows)
         return
-    _table(
+    terminal.table(
         ["setting", "value", "default", "range", "unit", "meaning"],
         [[r["name"], r["value"], r["default"], _range(r), r["unit"], r["says"]] for r in rows],
     )
@@ -348,7 +295,7 @@ def settings(
 
 def _range(entry: dict[str, Any]) -> str:
     if "low" in entry:
-        return f"{entry['low']:g} … {entry['high']:g}"
+        return f"{entry['low']:,} … {entry['high']:,}"
     return ", ".join(_choices(entry["registry"])) if entry["registry"] else "any"
 
 
@@ -447,7 +394,7 @@ def bench_engine(json: AsJson = False) -> None:
     from sessions.bench import engine_figures, engine_rows
 
     figures = engine_figures(progress=None if json else lambda line: err.print(Text(line, style="dim")))
-    _json(figures) if json else _table(["figure", "value", "n"], engine_rows(figures))
+    _json(figures) if json else terminal.table(["figure", "value", "n"], engine_rows(figures))
 
 
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────
@@ -505,16 +452,6 @@ def _progress(quiet: bool = False) -> Iterator[Any]:
             yield from bars.track(known, description=label, total=len(known))
 
         yield each
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in head:
-        table.add_column(name, overflow="fold")
-    lines = list(rows)
-    for row in lines:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    out.print(table) if lines else out.print(Text("nothing", style="dim"))
 
 
 def _json(value: Any) -> None:

@@ -31,6 +31,7 @@ from workbench.words import Words, visible
 
 WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
+THINK_S = 1.0  # how often a step is looked at before its reply begins
 TYPE_S = 0.4  # how often a reply under way is drawn
 
 
@@ -38,18 +39,22 @@ TYPE_S = 0.4  # how often a reply under way is drawn
 
 
 def followed(here: Place) -> None:
-    """Draw the window's fragment again when its conversation moved on; nothing runs until then."""
+    """Draw the window's fragment again when its conversation moved on; nothing runs until then.
+
+    A run that is new in the store may be the one to show now, so then the whole page is drawn again.
+    """
+    newest = max(stream.id for stream in state.open_store().streams())
     if os.environ.get(state.PUSH_VARIABLE):
-        follow(here.stream.id, here.stream.version, lambda: None)
+        follow(here.stream.id, here.stream.version, newest, on_moved=lambda: None, on_appeared=st.rerun)
     else:
-        _look(here.scope, here.stream.version)
+        _look(here.scope, here.stream.version, newest)
 
 
 @st.fragment(run_every=LOOK_S)
-def _look(scope: Scope, version: int) -> None:
+def _look(scope: Scope, version: int, newest: int) -> None:
     """For a plain `streamlit run`, which has no route to push on."""
-    stream = state.open_store().stream(scope)
-    if stream is not None and stream.version != version:
+    streams = state.open_store().streams()
+    if any(s.id > newest or (s.scope == scope and s.version != version) for s in streams):
         st.rerun()
 
 
@@ -115,14 +120,19 @@ def reply_under_way(here: Place, say: Words, view: WindowView) -> None:
     if said is None:
         return
     is_received = bool(view.chat) and view.version > said.before and view.chat[-1].text == said.text
-    st.fragment(_reply, run_every=None if said.done else TYPE_S)(said, here, say, is_received)
+    st.fragment(_reply, run_every=_pace(said))(said, here, say, is_received, bool(said.reply))
 
 
-def _reply(said: Utterance, here: Place, say: Words, is_received: bool) -> None:
+def _pace(said: Utterance) -> float | None:
+    return None if said.done else TYPE_S if said.reply else THINK_S
+
+
+def _reply(said: Utterance, here: Place, say: Words, is_received: bool, has_begun: bool) -> None:
     if not said.done:
-        waiting(
-            "" if is_received else said.text, said.reply, say("chat.writing" if said.reply else "chat.thinking"), say
-        )
+        if said.reply and not has_begun:
+            st.rerun()  # for another pace
+        doing = say("chat.writing" if said.reply else "chat.thinking")
+        waiting("" if is_received else said.text, said.reply, doing, say)
         return
     if said.error is None:
         _UNDER_WAY.pop(_key(state.open_store(), here.row.user, here.row.conversation), None)

@@ -168,7 +168,7 @@ def _append(db: duckdb.DuckDBPyConnection, batch: _Batch) -> None:
                 db.register("batch", rows)
                 db.execute(f"INSERT INTO raw.{name} BY NAME FROM batch")
         if batch.events.num_rows:
-            _take_apart(db, set(batch.events["kind"].unique().to_pylist()))
+            _take_apart(db, set(batch.events["kind"].to_pylist()))
         db.execute("COMMIT")
     except duckdb.Error:
         db.execute("ROLLBACK")

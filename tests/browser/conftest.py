@@ -23,7 +23,7 @@ SERVE = (
     "import sys; from workbench.server import serve;"
     "serve(sys.argv[1], token=sys.argv[2], on_ready=lambda url: print(url, flush=True))"
 )
-WAIT_MS = 60_000  # a busy machine is no fault
+WAIT_MS = 120_000  # a busy machine is no fault
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def started(store: Path) -> Server:
 
 def stopped(server: Server) -> int:
     server.process.terminate()
-    return server.process.wait(20)
+    code = server.process.wait(20)
+    server.process.stdout.close()
+    return code
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 ANA = {"user": "ana", "conv": "house-move"}
 LIN = {"user": "lin", "conv": "tea-shop"}
-SOON = 60_000
+SOON = 120_000
 WRITE = """
 import sys
 from memory import Engine
@@ -102,14 +102,14 @@ def test_the_page_follows_while_two_others_write(own_server, visit):
         subprocess.Popen([sys.executable, "-c", WRITE, str(own_server.store), name, "3"], cwd="/") for name in ("Bo", "Cy")
     ]
     where(page, "Turn 203 of 203")  # 191 recorded, then six messages and their replies
-    assert [writer.wait(120) for writer in writers] == [0, 0]
+    assert [writer.wait(240) for writer in writers] == [0, 0]
     expect(page.get_by_role("log", name="Messages").first).to_contain_text("writes message 2", timeout=SOON)
 
 
 def test_a_past_turn_stays_and_tells_what_is_newer(own_server, visit):
     page = visit(own_server, turn=100, **ANA)
     where(page, "Turn 100 of")
-    subprocess.run([sys.executable, "-c", WRITE, str(own_server.store), "Bo", "1"], cwd="/", check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", WRITE, str(own_server.store), "Bo", "1"], cwd="/", check=True, timeout=240)
     expect(page.get_by_role("button", name="93 newer turns →")).to_be_visible(timeout=SOON)
     where(page, "Turn 100 of 193")
 

@@ -2,6 +2,7 @@ import dataclasses
 from datetime import datetime, timedelta, timezone
 from typing import get_type_hints
 
+import hypothesis
 import orjson
 import pytest
 from hypothesis import given
@@ -36,6 +37,7 @@ def records(kind: type[Body]) -> st.SearchStrategy[Body]:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@hypothesis.settings(max_examples=8)
 @given(data=st.data())
 def test_every_record_is_read_as_it_was_written(kind, data):
     record = data.draw(records(kind))
@@ -43,6 +45,7 @@ def test_every_record_is_read_as_it_was_written(kind, data):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@hypothesis.settings(max_examples=8)
 @given(data=st.data())
 def test_a_field_of_a_newer_program_survives(kind, data):
     record = data.draw(records(kind))

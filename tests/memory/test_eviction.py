@@ -93,7 +93,7 @@ def test_an_unknown_policy_lists_the_known_ones():
 
 newest_first: Score = lambda page, now: -page.number
 POLICIES: Mapping[str, Score] = {**EVICTION, "newest_first": newest_first, "all_equal": lambda page, now: 0.0}
-CHATTER = [Step(40, answer=60, recall=(n % 4,) if n % 3 == 0 else ()) for n in range(24)]
+CHATTER = [Step(40, answer=60, recall=(5 + n % 3,) if n % 3 == 0 else ()) for n in range(24)]
 
 
 def rounds(pager) -> list[list[PageEvicted]]:
@@ -202,7 +202,7 @@ def test_a_marked_page_stays_with_the_importance_policy_also_if_it_is_marked_lat
     drive(pager, CHATTER)
     assert 1 in pager.state.resident
     pager.mark(2, important=False)
-    assert pager.state.pages[1].importance == 0.5
+    assert pager.state.pages[1].why_important != "marked by the user"
     pager.commit()
     drive(pager, CHATTER)
     assert 1 not in pager.state.resident
@@ -211,11 +211,20 @@ def test_a_marked_page_stays_with_the_importance_policy_also_if_it_is_marked_lat
 @hypothesis.settings(max_examples=10)
 @given(each=steps(most_tokens=600))
 def test_what_a_page_frees_is_what_the_window_gains(each):
-    """The record's figures follow each other: what was used, less what was freed, is what is used next."""
-    pager = driven(each, Settings.of(window_tokens=1_600, reply_tokens=100, boundary="fixed_4"))
-    for leaving in rounds(pager):
-        for this, after in zip(leaving, leaving[1:], strict=False):
-            assert after.used_tokens <= this.used_tokens - this.freed_tokens + this.freed_tokens // 50 + 30
+    """At least: its bookmark is not made yet when the page is chosen, and is taken to be as long as it may be."""
+    pager = pager_of(Settings.of(window_tokens=1_600, reply_tokens=100, boundary="fixed_4"))
+    evict = pager._evict
+
+    def evicted(leaving):
+        before = pager.fill.used
+        evict(leaving)
+        pager._arrange("")
+        told = sum(e.freed_tokens for e in leaving)
+        gained = before - pager.fill.used
+        assert told <= gained <= told + 26 * len(leaving) or any(e.freed_tokens == 0 for e in leaving)
+
+    pager._evict = evicted
+    drive(pager, each)
 
 
 def test_fill_counts_what_is_there():

@@ -74,7 +74,8 @@ class Hand:
     def start(self, title: str = "") -> None:
         said = self.journal.said
         settings = Settings()
-        self.add(ConversationStarted(said(title) if title else 0, 0, 0), SettingsChanged(settings.to_dict(), settings.hash))
+        self.add(ConversationStarted(said(title) if title else 0, 0, 0))
+        self.add(SettingsChanged(settings.to_dict(), settings.hash))
         self.commit()
 
     def turn(self, words: str, role: str, **more: object) -> Turn:

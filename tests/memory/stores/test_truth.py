@@ -103,7 +103,9 @@ def test_words_written_twice_get_one_id_and_said_twice_get_two(hand: Hand):
 
 
 @pytest.mark.parametrize(
-    "words", ["nul \0 inside", "\u202eright to left\u202c", "x" * 1_000_000, "今天玩成语接龙 🙂", "\r\n\t"], ids=repr_short
+    "words",
+    ["nul \0 inside", "\u202eright to left\u202c", "x" * 1_000_000, "今天玩成语接龙 🙂", "\r\n\t"],
+    ids=repr_short,
 )
 def test_hostile_words_come_back_unchanged(store: Store, hand: Hand, words: str):
     hand.start()

@@ -13,6 +13,15 @@ from workbench.components import part
 _follow = part("follow")
 
 
-def follow(stream: int, version: int, on_moved: Callable[[], None], key: str = "follow") -> Any:
-    """`version` is what the page shows of `stream`."""
-    return _follow(key=key, data={"stream": str(stream), "version": version}, on_moved_change=on_moved)
+def follow(
+    stream: int,
+    version: int,
+    newest: int,
+    *,
+    on_moved: Callable[[], None],
+    on_appeared: Callable[[], None],
+    key: str = "follow",
+) -> Any:
+    """`version` is what the page shows of `stream`; `newest` the youngest stream that it knows of."""
+    data = {"stream": str(stream), "version": version, "newest": newest}
+    return _follow(key=key, data=data, on_moved_change=on_moved, on_appeared_change=on_appeared)

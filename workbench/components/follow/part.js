@@ -3,7 +3,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.style.display = "none";
   const my = root.follow || (root.follow = start(root));
   my.data = data;
-  my.fire = (version) => setTriggerValue("moved", version);
+  my.fire = setTriggerValue;
   my.begin();
   my.check();
   return my.stop;
@@ -13,7 +13,9 @@ function start() {
   const my = { known: {}, source: null };
   my.check = () => {
     const now = my.known[my.data.stream];
-    if (now > my.data.version && my.asked !== now) { my.asked = now; my.fire(now); }
+    if (now > my.data.version && my.asked !== now) { my.asked = now; my.fire("moved", now); }
+    const youngest = Math.max(0, ...Object.keys(my.known).map(Number));
+    if (youngest > my.data.newest && my.met !== youngest) { my.met = youngest; my.fire("appeared", youngest); }
   };
   const hear = (event) => { Object.assign(my.known, JSON.parse(event.data).versions); my.check(); };
   const listen = () => {

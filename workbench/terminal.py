@@ -1,0 +1,129 @@
+"""Views laid out for a terminal. What was said is shown as text: no escape sequence of it reaches the terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from sessions.replay import Replay
+    from workbench.views.turn import CallRow, RecallView, TurnView
+    from workbench.views.window import PageView
+
+WIDE = 160  # columns where nobody watches: a file, a pipe
+FIGURE = re.compile(r"[-+$]?[\d,.]+(?: ?(?:ms|%))?|[–?]|None")
+SHORT = 16  # characters that are never broken
+# Escape and the other controls but tab and newline; marks that turn the reading direction.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+out = Console(width=None if sys.stdout.isatty() else WIDE)
+
+
+def plain(words: object, style: str = "") -> Text:
+    return Text(CONTROLS.sub("\ufffd", str(words)), style=style)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Figures stand right and never break; words fold."""
+    lines = [[str(cell) for cell in row] for row in rows]
+    if not lines:
+        out.print(plain("nothing", "dim"))
+        return
+    laid = Table(box=None, pad_edge=False, header_style="bold")
+    for name, cells in zip(head, zip(*lines, strict=True), strict=True):
+        figures = all(FIGURE.fullmatch(cell) for cell in cells)
+        short = figures or max(map(len, cells)) <= SHORT
+        laid.add_column(name, justify="right" if figures else "left", no_wrap=short, overflow="fold")
+    for line in lines:
+        laid.add_row(*map(plain, line))
+    out.print(laid)
+
+
+# ── a turn ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def turn(view: TurnView, *, with_prompt: bool = False) -> None:
+    """A step whole: what came in, what left, what was recalled, what the model read and said."""
+    why = f": {view.why}" if view.why else ""
+    out.print(plain(f"turn {view.turn} · step {view.step} · {view.state}{why} · {view.scope}", "bold"))
+    for m in view.messages:
+        out.print(plain(f"\n#{m.turn} {m.speaker}, {m.said_at:%Y-%m-%d %H:%M}, on page p{m.page}:"))
+        out.print(plain(m.text, "cyan"))
+    _evictions(view)
+    for recall in view.recalls:
+        _recall(recall)
+    if view.prompt:
+        out.print(plain(f"\nprompt: {view.prompt_tokens:,} tokens in {len(view.prompt)} messages", "bold"))
+        table(["section", "tokens"], [[name, f"{n:,}"] for name, n in view.sections.items()])
+    for part in view.prompt if with_prompt else ():
+        out.print(plain(f"── {part.section} · {part.role} · {part.tokens} tokens", "dim"))
+        out.print(plain(part.text))
+    if view.calls:
+        out.print(plain("\nmodel", "bold"))
+        table(["round", "llm", "prompt", "reply", "cost", "took", "end"], map(_call, view.calls))
+
+
+def _evictions(view: TurnView) -> None:
+    if not view.evictions:
+        return
+    out.print(plain("\nleft the window", "bold"))
+    rows = [
+        [f"p{e.page}", e.stub, e.freed_tokens, e.policy, f"{e.score:g}", f"p{e.runner_up}", e.cause]
+        for e in view.evictions
+    ]
+    table(["page", "stub", "freed", "policy", "score", "next would be", "cause"], rows)
+
+
+def _recall(recall: RecallView) -> None:
+    verdict = {True: ", right", False: ", wrong", None: ""}[recall.right]
+    asked = ", ".join(recall.asked) or ", ".join(f"turns {a}-{b}" for a, b in recall.turns)
+    came = ", ".join(f"p{n}" for n in recall.came) or "nothing"
+    question = f"“{recall.question}” " if recall.question else ""
+    out.print(plain(f"\nrecall by {recall.by}: {asked} {question}→ came {came}{verdict} {recall.note}", "bold"))
+    tried = [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped or "chosen"] for c in recall.candidates[:10]]
+    if tried:
+        table(["page", "score", "stub", "why not"], tried)
+    for ref, reason in recall.refused:
+        out.print(plain(f"  refused {ref}: {reason}"))
+
+
+def _call(call: CallRow) -> list[object]:
+    cost = "?" if call.cost_usd is None else f"${call.cost_usd:.4f}"
+    end = call.error or ", ".join(call.calls) or call.finish
+    return [call.round, call.llm, call.prompt_tokens, call.completion_tokens, cost, f"{call.ms:.0f} ms", end]
+
+
+# ── a page, replays ───────────────────────────────────────────────────────────────────────────────────
+
+
+def page(view: PageView) -> None:
+    """A page's words, and when and why it came and left."""
+    r = view.row
+    out.print(plain(f"{r.name} {r.stub} · turns {r.first}-{r.last} · {r.tokens:,} tokens · {r.state}", "bold"))
+    table(["turn", "who", "words"], [[m.turn, m.speaker, m.text] for m in view.turns])
+    rows = [[h.step, h.kind, ", ".join(f"{k}={v}" for k, v in h.values.items() if k != "page")] for h in view.history]
+    table(["step", "what", "why"], rows)
+
+
+REPLAY_HEAD = ["conversation", "turns", "pages", "evicted", "wanted", "hits", "faults", "recalled", "questions"]
+REPLAY_LEGEND = """\
+evicted: pages · wanted: turns that recalls and labelled questions asked for, each question after the last turn
+faults: wanted turns not in the window · recalled: tokens brought back for them · questions: how many are labelled"""
+
+
+def replays(done: Sequence[Replay]) -> None:
+    table(REPLAY_HEAD, map(_replay, done))
+    out.print(plain(REPLAY_LEGEND, "dim"))
+
+
+def _replay(one: Replay) -> list[str]:
+    wanted, hits = one.demands + one.probe_demands, one.hits + one.probe_hits
+    recalled = one.recalled_tokens + one.probe_recalled_tokens
+    figures = [one.turns, one.pages, one.evictions, wanted, hits, wanted - hits, recalled, one.questions]
+    return [one.recording.conversation, *(f"{n:,}" for n in figures)]
