@@ -193,7 +193,7 @@ class Engine(Shown):
     def _give_up(self, reason: str) -> None:
         self.pager.refresh()
         if self.state.open_step:
-            self.pager.abandon(reason)
+            self.pager.abandon(clean(reason))
             self.pager.commit()
 
     def _answer(self, turn: Turn, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:

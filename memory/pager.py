@@ -49,6 +49,7 @@ from memory.state import apply
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, arrange_stubs, can_be_free, fill, make_room, open_range, page_in, page_room, scaled
 
+NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
 NAMED = 1.5  # how much more the score of a page counts that the model named
@@ -546,7 +547,7 @@ class Pager:
         """Resident pages, but the open one, whose words stand in the reply; the most used first."""
         among = [p.number for p in self.state.residents if p.closed]
         shares = self._known_index().shares(reply, among) if among else {}
-        least = max(USED_SHARE, max(shares.values(), default=0.0) / 2)
+        least = max(USED_SHARE, NEAR_BEST * max(shares.values(), default=0.0))
         used = [Candidate(n, round(share, 4)) for n, share in shares.items() if share >= least]
         return tuple(sorted(used, key=lambda c: (-c.score, c.page)))
 

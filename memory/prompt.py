@@ -108,9 +108,9 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        return sum(m.tokens for m in self.messages)
+        return sum(self.sections.values())
 
-    @property
+    @cached_property
     def sections(self) -> dict[str, int]:
         """Tokens by section, in order of appearance."""
         totals: dict[str, int] = {}

@@ -105,7 +105,7 @@ class TextIndex:
         window = self._last + own if self._pages and self._pages[-1] == page else own
         unit = len(self._turns)
         for term, times in Counter(window).items():
-            posting = self._posted(term)
+            posting = self._postings.get(term) or self._posted(term)
             posting.units.append(unit)
             posting.times.append(times)
         self._pages.append(page)

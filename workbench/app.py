@@ -93,27 +93,30 @@ def run_name(run: str, say: Words) -> str:
 
 
 def _choice(key: str, label: str, options: list[str], chosen: str, names: dict[str, str], below: Sequence[str]) -> None:
-    """A selector that shows the address and changes it; what lies below starts anew."""
-    widget = f"choice_{key}"
-    st.session_state[widget] = chosen
+    """A selector that shows the address and changes it; what lies below starts anew.
+
+    It is another widget for each place: what the browser still holds of the last one cannot lead back there.
+    """
+    widget = f"choice_{key}_{chosen}"
 
     def changed() -> None:
-        if key == "user":
-            state.go(user=st.session_state[widget], **dict.fromkeys(below, None))
-        else:
-            state.go(**{key: st.session_state[widget], **dict.fromkeys(below, None)}, user=st.query_params.get("user"))
+        state.go(**dict.fromkeys(below, None), **{key: st.session_state[widget]})
 
-    st.selectbox(label, options, key=widget, format_func=lambda name: names.get(name, name), on_change=changed)
+    shown = {name: names.get(name, name) for name in options}
+    st.selectbox(
+        label, options, index=options.index(chosen), key=widget, format_func=shown.__getitem__, on_change=changed
+    )
 
 
 def _language(say: Words) -> None:
-    st.session_state["choice_lang"] = say.language
+    widget = f"choice_lang_{say.language}"
     st.segmented_control(
         say("scope.language"),
         list(LANGUAGES),
-        key="choice_lang",
+        default=say.language,
+        key=widget,
         format_func=lambda name: LANGUAGES[name]["language"],
-        on_change=lambda: state.go(lang=st.session_state["choice_lang"] or say.language),
+        on_change=lambda: state.go(lang=st.session_state[widget] or say.language),
         width="stretch",
     )
 

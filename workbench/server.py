@@ -33,6 +33,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
 
+from memory import tokens
 from memory.errors import EngineError, StoreError
 from memory.stores.sql import Store, default_path
 from workbench.app import NAVIGATION
@@ -220,6 +221,8 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
 
     @asynccontextmanager
     async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
+        # The tokenizer takes a second to load: while the browser loads its scripts, not after.
+        asyncio.get_running_loop().run_in_executor(None, tokens.count, "")
         async with _ending(pulse):
             if on_ready is not None:
                 on_ready(_address(base, token))

@@ -46,9 +46,7 @@ EVENTS = {"seq": pa.int64(), "stream": pa.int32(), "version": pa.int32(), "step"
           "kind": pa.string(), "happened_at": pa.timestamp("us", "UTC"), "body": pa.string()}  # fmt: skip
 WORDS = {"rev": pa.int64(), "id": pa.int64(), "content": pa.string()}
 READ_STREAMS = 'SELECT id, "user", conversation, run, parent, parent_version FROM stream WHERE id > ? ORDER BY id'
-READ_EVENTS = (
-    "SELECT seq, stream, version, step, turn, kind, at_us, body FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
-)
+READ_EVENTS = "SELECT seq, stream, version, step, turn, kind, at_us, body FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
 READ_WORDS = "SELECT rev, id, content FROM text WHERE rev > ? ORDER BY rev LIMIT ?"
 
 

@@ -156,6 +156,7 @@ OTHERS = (
 HANDED_DOWN = (CLOSING, SETTING, MARK, BOOKMARK, PIECE)  # what a branch begins with; pieces look closings up
 TAKEN = (*HANDED_DOWN, *OTHERS)
 
+
 def inherit(table: str) -> str:
     """Rows that the branch `$child` takes over from `$parent`, up to `$version`."""
     return (

@@ -160,7 +160,7 @@ def hidden(pager) -> list[int]:
 def thousand():
     """A conversation of which a thousand pages left."""
     pager = pager_of(Settings.of(window_tokens=2_000, reply_tokens=100, boundary="fixed_1"))
-    for n in range(1_020):
+    for n in range(1_030):
         pager.receive(Said(f"The code of drawer {n} is {7_000 + n}, and the key lies beside it."))
     pager.plan("drawer")
     pager.commit()

@@ -290,11 +290,12 @@ sync(Store.open({str(store.path)!r}))
 def test_several_processes_drain_while_one_writes(folder: Path, spawn):
     writer = spawn("write", folder, "ana", "trip", 15)
     writer.stdout.readline()
-    drains = [spawn("sync", folder, 6) for _ in range(2)]
+    drains = [spawn("sync", folder, 4) for _ in range(2)]
     with Store.open(folder) as store:
         counts = []
         while writer.poll() is None:
             counts.append(store.sql("SELECT count(*) FROM events").rows[0][0])
+            time.sleep(0.1)
         outputs = [p.communicate(timeout=60) for p in (writer, *drains)]
         assert [errors for _, errors in outputs] == [""] * 3
         assert counts == sorted(counts)

@@ -90,8 +90,9 @@ def test_opening_while_another_process_is_in_a_step_does_not_abandon_it(folder: 
     assert process.stdout.readline() == "holding\n"
     with Store.open(folder) as store:
         assert store.require(LIVE).open_step
-        with pytest.raises(ConversationBusy, match=r"ana/trip/live is running since 0\.1 s"), leased(
-            store.journal(LIVE), wait_s=0.1
+        with (
+            pytest.raises(ConversationBusy, match=r"ana/trip/live is running since 0\.1 s"),
+            leased(store.journal(LIVE), wait_s=0.1),
         ):
             pass
     _, errors = process.communicate(timeout=20)

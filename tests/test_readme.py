@@ -1,0 +1,45 @@
+"""What the README shows is what happens."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from memory.stores.log import VIEWS
+from workbench.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_five_lines_print_what_the_readme_says(tmp_path, monkeypatch):
+    code, told = re.search(r"```python\n(.*?)```\s*```\n(.*?)```", README, re.S).groups()
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own lines
+    assert printed.getvalue() == told
+
+
+@pytest.mark.parametrize("folder", ["memory", "memory/stores", "sessions", "workbench", "pages"])
+def test_every_file_has_its_sentence(folder):
+    files = [p.name for p in (ROOT / folder).glob("*.py") if p.name != "__init__.py"]
+    assert [name for name in files if f"{name}`" not in README] == []
+
+
+def test_every_command_is_in_the_table():
+    commands = {c.name or c.callback.__name__ for c in app.registered_commands}
+    assert {name for name in commands if f"`{name}" not in README and f"`{name} " not in README} == set()
+
+
+def test_the_pictures_are_there():
+    assert [p for p in re.findall(r"!\[.*?\]\((.+?)\)", README) if not (ROOT / p).exists()] == []
+
+
+def test_help_names_every_view_that_sql_may_ask():
+    told = CliRunner().invoke(app, ["sql", "--views", "--json"])
+    assert told.exit_code == 0
+    assert all(view in told.output for view in VIEWS)
