@@ -31,6 +31,7 @@ from memory.show import Shown, rows, small, text
 from memory.state import State
 from memory.stores.lease import leased
 from memory.stores.sql import Store, Stream
+from memory.stores.sync import Following
 from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
 
@@ -92,6 +93,8 @@ class Engine(Shown):
         self.pager = pager
         self._chat, self._options = chat, dict(options or {})
         self._timeout_s, self._wait_s = timeout_s, wait_s
+        self._owns_store = False
+        self._following: Following | None = None
 
     @classmethod
     def open(
@@ -170,6 +173,8 @@ class Engine(Shown):
         Raises ConversationBusy, BadMessage, BudgetTooSmall, RecallLoop, or a ModelError; the message itself is
         safe in all cases but the first two.
         """
+        if self._following is None:
+            self._following = Following(self.store)  # the analytical store follows, off the reply path
         with self._held():
             clock = _Stages()
             self._close_left_open()
@@ -374,7 +379,12 @@ class Engine(Shown):
         return self.state.pages[number]
 
     def close(self) -> None:
-        self.store.close()
+        """Bring what is derived up to date; close the store, unless it was given open."""
+        if self._following is not None:
+            self._following.close()
+            self._following = None
+        if self._owns_store:
+            self.store.close()
 
     def __enter__(self) -> Engine:
         return self

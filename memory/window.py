@@ -114,7 +114,8 @@ def make_room(
 ) -> list[PageEvicted]:
     """The pages that must leave, in order, with the reason of each.
 
-    Without `need`: if the window with the reply's reserve is above the high watermark, down to the low one.
+    Without `need`: if the window with the reply's reserve is above the high watermark, down to the low one; guests
+    stay as long as they were told to, unless nothing else is left and the window would overflow.
     With `need` tokens to come in: until they fit under the budget, and no more.
     """
     s, now = state.settings, fill(state, instructions)
@@ -125,7 +126,9 @@ def make_room(
         return []
     cause = cause or f"above the high watermark ({s.high_watermark:.0%})"
     forbidden = pinned(state) | set(keep) | ({p.number for p in state.guests} if need else set())
-    queue = ranked([p for p in state.residents if p.number not in forbidden], score, state.step)
+    free = [p for p in state.residents if p.number not in forbidden]
+    own = ranked([p for p in free if not p.guest_until], score, state.step)
+    queue = own + ranked([p for p in free if p.guest_until], score, state.step)
     if not queue and not need and used > s.window_tokens:
         raise BudgetTooSmall(_too_small(now))
     return _victims(state, queue, used, limit, target, cause)
@@ -140,9 +143,9 @@ def _victims(
             True: sum(guest_tokens(p.turns) for p in state.guests)}  # fmt: skip
     stubs = state.stubs.tokens
     for i, (score, page) in enumerate(queue):
-        if used <= target:
-            break
         guest = bool(page.guest_until)
+        if used <= (state.settings.window_tokens if guest else target):
+            break
         before = scaled(state, held[guest]) + _section(state, stubs)
         held[guest] -= guest_tokens(page.turns) if guest else page.tokens
         stub = _stub_tokens(page) if page.bookmark else state.settings.stub_tokens + 1

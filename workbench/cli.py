@@ -123,6 +123,7 @@ def import_(
     encoding: Annotated[str | None, typer.Option(help="UTF-8, else a named fallback, without it.")] = None,
     user: User = None,
     replay: Annotated[bool, typer.Option(help="Replay each conversation once and save that run.")] = True,
+    name: Annotated[str | None, typer.Option("--as", help="Keep the file's one conversation under this name.")] = None,
     sets: Sets = None,
     json: AsJson = False,
 ) -> None:
@@ -136,6 +137,7 @@ def import_(
         reports = []
         for file in files:
             reading = read(file, format=format_, encoding=encoding, user=user)
+            reading = _renamed(reading, name) if name else reading
             reports.append(import_recordings(opened, reading, settings=settings, replay=replay, progress=progress))
     if json:
         _json([report.to_dict() for report in reports])
@@ -145,6 +147,16 @@ def import_(
             terminal.table(["conversation", "status", "turns", "note"], report.rows())
     if not any(report.came_in for report in reports):
         raise typer.Exit(1)
+
+
+def _renamed(reading: Iterable[Any], name: str) -> Iterator[Any]:
+    from sessions.recording import Recording
+
+    found = list(reading)
+    recordings = [one for one in found if isinstance(one, Recording)]
+    if len(recordings) > 1:
+        raise BadSetting(f"--as names one conversation; the file holds {len(recordings)}: import them as they are")
+    return (one.named(name) if isinstance(one, Recording) else one for one in found)
 
 
 @app.command()

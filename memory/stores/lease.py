@@ -3,20 +3,26 @@
 Others wait, then get ConversationBusy. The owner's heartbeat moves the end on; whoever finds it passed takes the
 lease over with the next fence, and the late owner's commit is refused (journal.py checks it in the transaction).
 
-Clocks jump. A lease that did not move while we watched it for its whole length has no living owner, whatever
-end the row names; so a clock set back an hour holds nobody up for an hour.
+An owner's name tells its process: where that is seen to be gone, nobody waits for the end. And clocks jump: a
+lease that did not move while we watched it for its whole length has no living owner, whatever end the row names;
+so a clock set back an hour holds nobody up for an hour.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import psutil
 from sqlalchemy import insert, select, update
 
 from memory.errors import ConversationBusy, StaleAppend, StoreError
@@ -35,7 +41,7 @@ Held = tuple[int, int]  # fence, end: what a heartbeat changes
 @contextmanager
 def leased(journal: SqlJournal, wait_s: float = 30.0, ttl_s: float = TTL_S) -> Iterator[None]:
     """Hold the conversation for one step. Raises ConversationBusy after `wait_s` seconds."""
-    owner = uuid.uuid4().hex
+    owner = f"{_process()}/{uuid.uuid4().hex}"
     fence = _wait_for(journal, owner, wait_s, ttl_s)
     journal.lease = (owner, fence)
     stop = threading.Event()
@@ -54,8 +60,34 @@ def leased(journal: SqlJournal, wait_s: float = 30.0, ttl_s: float = TTL_S) -> I
 def is_held(store: Store, stream: int) -> bool:
     """Whether somebody may be in the middle of a step of this run."""
     with store.read() as connection:
-        until = connection.scalar(select(LEASE.c.until_us).where(LEASE.c.stream == stream))
-    return until is not None and until > to_us(store.clock())
+        held = connection.execute(select(LEASE.c.until_us, LEASE.c.owner).where(LEASE.c.stream == stream)).first()
+    return held is not None and held.until_us > to_us(store.clock()) and not is_gone(held.owner)
+
+
+@cache
+def _machine() -> str:
+    """Names the space in which a process number means something: two containers have two."""
+    space = Path("/proc/self/ns/pid")
+    return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"
+
+
+def _process() -> str:
+    """This process: its machine, its number, and since when, for numbers are given again. Not cached: it may fork."""
+    return f"{_machine()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
+
+
+def is_gone(owner: str) -> bool:
+    """Whether the owner's process is known to have ended; of another machine's, nothing is known."""
+    machine, _, rest = owner.rpartition("/")[0].partition("/")
+    number, _, since = rest.partition("/")
+    if machine != _machine() or not number.isdigit():
+        return False
+    try:
+        return f"{psutil.Process(int(number)).create_time():.2f}" != since
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.AccessDenied:
+        return False
 
 
 def _wait_for(journal: SqlJournal, owner: str, wait_s: float, ttl_s: float) -> int:
@@ -78,10 +110,10 @@ def _take(journal: SqlJournal, owner: str, ttl_s: float, dead: Held | None) -> i
     """The new fence; or, while somebody else holds the lease, what they hold. `dead`: it did not move for long."""
     stream, now = journal.stream.id, journal.store.clock()
     until = to_us(now + timedelta(seconds=ttl_s))
-    row = select(LEASE.c.fence, LEASE.c.until_us).where(LEASE.c.stream == stream)
+    row = select(LEASE.c.fence, LEASE.c.until_us, LEASE.c.owner).where(LEASE.c.stream == stream)
     with journal.store.read() as connection:  # waiting takes no write lock
         held = connection.execute(row).first()
-    if held is not None and held.until_us > to_us(now) and (held.fence, held.until_us) != dead:
+    if held is not None and _may_live(held, to_us(now), dead):
         return held.fence, held.until_us
     with journal.store.write(durable=False) as connection:
         again = connection.execute(row).first()
@@ -96,6 +128,10 @@ def _take(journal: SqlJournal, owner: str, ttl_s: float, dead: Held | None) -> i
         mine = update(LEASE).where(LEASE.c.stream == stream)
         connection.execute(mine.values(owner=owner, fence=fence, until_us=until))
         return fence
+
+
+def _may_live(held: Any, now_us: int, dead: Held | None) -> bool:
+    return held.until_us > now_us and (held.fence, held.until_us) != dead and not is_gone(held.owner)
 
 
 def _move(journal: SqlJournal, owner: str, fence: int, ttl_s: float) -> None:

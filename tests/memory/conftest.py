@@ -264,7 +264,7 @@ def opened(tmp_path):
         engine.close()
 
 
-def fill_up(engine: Engine, messages: int = 10, size: int = 100) -> None:
+def fill_up(engine: Engine, messages: int = 14, size: int = 60) -> None:
     """Say so much that pages leave."""
     for i in range(messages):
         engine.say(f"Fact {i}: the code of drawer {i} is {1_000 + i}. {text_of(size, seed=i)}")

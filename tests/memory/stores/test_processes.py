@@ -14,7 +14,7 @@ from memory.errors import ConversationBusy, StaleAppend
 from memory.events import GuestLeft, StepAbandoned, StepFinished
 from memory.journal import utc_now
 from memory.scope import Scope
-from memory.stores.lease import leased
+from memory.stores.lease import is_gone, leased
 from memory.stores.sql import Store
 from memory.stores.verify import verify
 
@@ -101,13 +101,19 @@ def test_opening_while_another_process_is_in_a_step_does_not_abandon_it(folder: 
         assert isinstance(store.events(LIVE)[-1].body, StepFinished)
 
 
-def test_a_lease_whose_owner_died_is_taken_over_after_its_time(folder: Path, spawn):
+def test_nobody_waits_for_an_owner_whose_process_is_gone(folder: Path, spawn):
     process = spawn("hold", folder, "ana", "trip")
     process.stdout.readline()
     process.kill()
     process.wait()
-    with Store.open(folder) as store, leased(store.journal(LIVE), wait_s=10):
-        assert store.require(LIVE).open_step  # whoever holds it now closes it
+    with Store.open(folder) as store, leased(store.journal(LIVE), wait_s=0):
+        assert not store.require(LIVE).open_step
+        assert isinstance(store.events(LIVE)[-1].body, StepAbandoned)
+
+
+def test_of_an_owner_on_another_machine_nothing_is_known():
+    assert not is_gone("elsewhere:pid:[4026531836]/1/0.00/7f3a")
+    assert not is_gone("a name of another form")
 
 
 def test_a_lease_outlives_its_length_while_its_owner_lives(store: Store, hand: Hand):
