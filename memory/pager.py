@@ -336,7 +336,7 @@ class Pager:
                 Bookmark(
                     stub=write(text),
                     keywords=write(",".join(keywords)) if keywords else 0,
-                    description=write(describe(page_words.texts)),
+                    description=write(self._described(page)),
                     tokens=tokens.count(text),
                     origin="user" if marked else self._origin,
                     weight=MARKED_WEIGHT if marked else 1.0,
@@ -344,6 +344,11 @@ class Pager:
                 ),
             )
         )
+
+    def _described(self, page: Page) -> str:
+        """A sentence of the user's own, if there is one: what an assistant says of it comes second."""
+        own = [turn.words(self.journal.words) for turn in page.turns if turn.role == "user"]
+        return describe(own) or describe(self._texts(page))
 
     @property
     def _origin(self) -> str:

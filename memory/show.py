@@ -48,14 +48,16 @@ def rows(title: str, pairs: Mapping[str, object]) -> str:
 
 
 def table(head: Sequence[str], body: Iterable[Sequence[object]], most: int = 30) -> str:
-    """A table; longer ones say how many rows they left out."""
+    """A table, nothing without rows; longer ones say how many rows they left out."""
     lines = list(body)
-    cells = "".join(f"<th style='text-align:left;padding:.15rem .7rem .15rem 0'>{text(h)}</th>" for h in head)
-    cell = "<td style='text-align:left;padding:.15rem .7rem .15rem 0'>"
+    if not lines:
+        return ""
+    cells = "".join(f"<th style='text-align:left;vertical-align:top;padding:.15rem .7rem .15rem 0'>{text(h)}</th>" for h in head)
+    cell = "<td style='text-align:left;vertical-align:top;padding:.15rem .7rem .15rem 0'>"
     shown = "".join(f"<tr>{''.join(f'{cell}{text(c)}</td>' for c in line)}</tr>" for line in lines[:most])
     more = f"<div style='opacity:.65'>… and {len(lines) - most} more</div>" if len(lines) > most else ""
     head_row = f"<thead><tr>{cells}</tr></thead>"
-    return f"<table style='border-collapse:collapse'>{head_row}<tbody>{shown}</tbody></table>{more}"
+    return f"<table style='border-collapse:collapse;font:inherit'>{head_row}<tbody>{shown}</tbody></table>{more}"
 
 
 def bar(parts: Iterable[tuple[str, int, str]], budget: int, marks: Mapping[str, float]) -> str:
@@ -84,4 +86,26 @@ def legend(parts: Mapping[str, int]) -> str:
         f"{text(k)} <span style='opacity:.65'>{v:,}</span></span>"
         for k, v in parts.items()
         if v
+    )
+
+
+def columns(values: Sequence[float], top: float, marks: Mapping[str, float], says: str) -> str:
+    """A column a value, up to `top`, with named lines across; `says` is what a screen reader reads."""
+    wide, high = 720, 120
+    step = wide / max(len(values), 1)
+    bars = "".join(
+        f'<rect x="{i * step:.2f}" y="{high * (1 - min(v / top, 1)):.1f}" width="{max(step - 0.6, 0.4):.2f}" '
+        f'height="{high * min(v / top, 1):.1f}" fill="#3b82f6"><title>{i + 1}: {v:,.0f}</title></rect>'
+        for i, v in enumerate(values)
+    )
+    lines = "".join(
+        f'<line x1="0" x2="{wide}" y1="{high * (1 - at / top):.1f}" y2="{high * (1 - at / top):.1f}" '
+        f'stroke="#e5484d" stroke-dasharray="4 4"/>'
+        f'<text x="{wide - 4}" y="{high * (1 - at / top) - 4:.1f}" text-anchor="end" font-size="10" '
+        f'fill="currentColor">{text(name)} {at:,.0f}</text>'
+        for name, at in marks.items()
+    )
+    return (
+        f'<svg role="img" aria-label="{escape(says, quote=True)}" viewBox="0 -4 {wide} {high + 8}" '
+        f'style="width:100%;max-width:{wide}px;margin-top:.5rem">{bars}{lines}</svg>'
     )

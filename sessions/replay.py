@@ -32,7 +32,7 @@ from memory.pages import Page
 from memory.prompt import instruction_tokens
 from memory.scope import Scope
 from memory.settings import Settings
-from memory.show import Shown, rows, table
+from memory.show import Shown, columns, rows, table
 from memory.state import Counts, State, apply
 from memory.stores.sql import Store
 from memory.window import page_in
@@ -264,6 +264,13 @@ class Replay(Shown):
             f"{self.recalled_tokens:,} tokens recalled, settings {self.settings.hash}>"
         )
 
+    def _chart(self) -> str:
+        """Tokens of each step's largest prompt, against the watermarks."""
+        s = self.settings
+        marks = {"high watermark": s.high_tokens, "low watermark": s.low_tokens}
+        read = [max(step.prompts, default=0) for step in self.steps]
+        return columns(read, s.window_tokens, marks, f"tokens read in each of {len(read)} steps")
+
     def _html(self) -> str:
         counts = self.counts
         figures = {
@@ -272,7 +279,7 @@ class Replay(Shown):
             "right/wrong recalls": f"{counts.right}/{counts.wrong}", "thrash": counts.thrash,
             "prompts": f"{self.prompt_tokens:,} tokens", "settings": self.settings.hash,
         }  # fmt: skip
-        head = rows(f"Replay of {self.recording.title or self.recording.conversation}", figures)
+        head = rows(f"Replay of {self.recording.title or self.recording.conversation}", figures) + self._chart()
         if not self.probes:
             return head
         lines = [(name, *group.values()) for name, group in self.by_category.items()]
