@@ -25,10 +25,10 @@ lint: setup ## rules, types, and who may import whom
 	$(BIN)/lint-imports --no-cache
 
 units: setup ## tests without a browser, on two cores
-	$(BIN)/pytest -n 2 --dist worksteal -m "not browser and not bench and not screenshots" --durations=10 --junitxml=artifacts/units.xml
+	$(BIN)/pytest -n 2 --dist worksteal -m "not browser and not screenshots" --durations=10 --junitxml=artifacts/units.xml
 
 browser-tests: setup browser ## tests in Chromium, one after another: they share a server and watch the clock
-	$(BIN)/pytest -m "browser and not bench and not screenshots" --durations=10 --junitxml=artifacts/browser.xml
+	$(BIN)/pytest -m "browser and not screenshots" --durations=10 --junitxml=artifacts/browser.xml
 
 notebooks: setup ## run every notebook from top to bottom
 	$(BIN)/pytest --nbmake --nbmake-timeout=300 -n 2 --durations=10 --junitxml=artifacts/notebooks.xml notebooks
@@ -37,7 +37,7 @@ wheel-test: setup ## build the wheel and use it in an environment of its own
 	$(BIN)/pytest -m wheel --durations=3
 
 bench: setup ## measure time and memory; leave the machine alone meanwhile
-	$(BIN)/pytest -m bench -s --junitxml=artifacts/bench.xml
+	$(BIN)/workbench bench engine --json
 
 screenshots: setup browser ## write pictures of every page to artifacts/
 	$(BIN)/pytest -m screenshots

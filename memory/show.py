@@ -52,8 +52,8 @@ def table(head: Sequence[str], body: Iterable[Sequence[object]], most: int = 30)
     lines = list(body)
     if not lines:
         return ""
-    cells = "".join(f"<th style='text-align:left;vertical-align:top;padding:.15rem .7rem .15rem 0'>{text(h)}</th>" for h in head)
-    cell = "<td style='text-align:left;vertical-align:top;padding:.15rem .7rem .15rem 0'>"
+    style = "style='text-align:left;vertical-align:top;padding:.15rem .7rem .15rem 0'"
+    cells, cell = "".join(f"<th {style}>{text(h)}</th>" for h in head), f"<td {style}>"
     shown = "".join(f"<tr>{''.join(f'{cell}{text(c)}</td>' for c in line)}</tr>" for line in lines[:most])
     more = f"<div style='opacity:.65'>… and {len(lines) - most} more</div>" if len(lines) > most else ""
     head_row = f"<thead><tr>{cells}</tr></thead>"

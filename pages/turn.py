@@ -14,6 +14,7 @@ from workbench.components.scrubber import scrubber
 @st.fragment(key=live.WINDOW)
 def step() -> None:
     say = state.words()
+    live.notes()
     with state.told():
         here = state.place()
         if here is None or not here.stream.turns:

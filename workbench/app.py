@@ -82,7 +82,7 @@ def _scope(rows: Sequence[ConversationRow], here: state.Place, say: Words) -> No
     )
     own = {row.conversation: visible(row.title, 60) for row in rows if row.user == here.row.user}
     _choice("conv", say("scope.conversation"), list(own), here.row.conversation, own, ("run", "turn", "page"))
-    runs = {run.run: say("run.turns", name=run_name(run.run, say), turns=run.turns) for run in here.row.runs}
+    runs = {run.run: run_name(run.run, say) for run in here.row.runs}
     _choice("run", say("scope.run"), list(runs), here.scope.run, runs, ("turn", "page"))
 
 
@@ -96,11 +96,13 @@ def _choice(key: str, label: str, options: list[str], chosen: str, names: dict[s
     """A selector that shows the address and changes it; what lies below starts anew.
 
     It is another widget for each place: what the browser still holds of the last one cannot lead back there.
+    Names must not change while it stands (no counts in them), for the browser answers with the name.
     """
     widget = f"choice_{key}_{chosen}"
 
     def changed() -> None:
-        state.go(**dict.fromkeys(below, None), **{key: st.session_state[widget]})
+        if st.session_state[widget] in options:
+            state.go(**dict.fromkeys(below, None), **{key: st.session_state[widget]})
 
     shown = {name: names.get(name, name) for name in options}
     st.selectbox(

@@ -27,7 +27,7 @@ from workbench.components.heading import Badge
 from workbench.state import Place
 from workbench.views.turn import TurnView
 from workbench.views.window import WindowView
-from workbench.words import Words, visible
+from workbench.words import Words, escaped, visible
 
 WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
@@ -281,7 +281,7 @@ def mark(here: Place, turn: int, important: bool, say: Words) -> None:
         Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run).mark(
             turn, important
         )
-        st.toast(say("done.marked" if important else "done.unmarked", turn=turn), icon=":material/star:")
+        _note(say("done.marked" if important else "done.unmarked", turn=turn), "star")
 
 
 def recall(here: Place, name: str, say: Words) -> None:
@@ -292,7 +292,7 @@ def recall(here: Place, name: str, say: Words) -> None:
         engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
         record = engine.recall(name)
         words = engine.pager.journal.words
-        st.toast(_told(record, say, [words(part.text) for part in record.opened]), icon=":material/history:")
+        _note(_told(record, say, [words(part.text) for part in record.opened]), "history")
 
 
 def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
@@ -305,10 +305,23 @@ def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
     return say("done.refused", reason="; ".join(say.reason(r.reason) for r in record.refused) or "—")
 
 
+NOTES = "_notes"  # session: what acts have to tell; a callback of a fragment may not draw
+
+
+def _note(text: str, icon: str) -> None:
+    st.session_state.setdefault(NOTES, []).append((escaped(text), f":material/{icon}:"))
+
+
+def notes() -> None:
+    """Tell what the last acts did, once."""
+    for text, icon in st.session_state.pop(NOTES, []):
+        st.toast(text, icon=icon)
+
+
 @contextmanager
 def _toasted(say: Words) -> Iterator[None]:
     """An act that fails says so, and the page stays as it is."""
     try:
         yield
     except EngineError as error:
-        st.toast(f"{say('error.other')}: {visible(str(error), 300)}", icon=":material/error:")
+        _note(f"{say('error.other')}: {visible(str(error), 300)}", "error")

@@ -50,7 +50,13 @@ def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):
 def test_walking_by_keyboard(server, visit):
     page = visit(server, **ANA)
     where(page, "Turn 191 of 191")
-    for key, turn in [("ArrowLeft", 190), ("ArrowLeft", 189), ("Shift+ArrowLeft", 179), ("ArrowRight", 180), ("Home", 1)]:
+    for key, turn in [
+        ("ArrowLeft", 190),
+        ("ArrowLeft", 189),
+        ("Shift+ArrowLeft", 179),
+        ("ArrowRight", 180),
+        ("Home", 1),
+    ]:
         page.keyboard.press(key)
         where(page, f"Turn {turn} of 191")
         expect(page).to_have_url(re.compile(f"turn={turn}$|turn={turn}&"), timeout=SOON)
@@ -99,7 +105,8 @@ def test_saying_something_and_marking_it(own_server, visit):
 def test_the_page_follows_while_two_others_write(own_server, visit):
     page = visit(own_server, **ANA)
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITE, str(own_server.store), name, "3"], cwd="/") for name in ("Bo", "Cy")
+        subprocess.Popen([sys.executable, "-c", WRITE, str(own_server.store), name, "3"], cwd="/")
+        for name in ("Bo", "Cy")
     ]
     where(page, "Turn 203 of 203")  # 191 recorded, then six messages and their replies
     assert [writer.wait(240) for writer in writers] == [0, 0]

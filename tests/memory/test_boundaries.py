@@ -6,11 +6,20 @@ import hypothesis
 import pytest
 from hypothesis import given
 
-from memory.boundaries import BOUNDARIES, any_of, closing_rule, every_exchanges, every_turns, idle_gap, named, token_budget
+from memory.boundaries import (
+    BOUNDARIES,
+    any_of,
+    closing_rule,
+    every_exchanges,
+    every_turns,
+    idle_gap,
+    named,
+    token_budget,
+)
 from memory.errors import UnknownName
 from memory.events import PagePagedIn
-from memory.pages import guest_tokens
 from memory.pager import Said
+from memory.pages import guest_tokens
 from memory.settings import Settings
 from memory.turns import Call, Turn
 from memory.window import page_in
@@ -118,7 +127,12 @@ def test_an_idle_gap_closes_when_it_is_reached():
 
 
 def test_a_topic_shift_needs_words_on_both_sides():
-    texts = {1: "the hotel in Lisbon has a garden", 2: "is the hotel garden in Lisbon open", 3: "my piano invoice", 4: "的"}
+    texts = {
+        1: "the hotel in Lisbon has a garden",
+        2: "is the hotel garden in Lisbon open",
+        3: "my piano invoice",
+        4: "的",
+    }
     closes = named("topic_shift", Settings())[0][1]
     assert not closes([turn(1)], turn(2), texts.__getitem__)
     assert closes([turn(1), turn(2)], turn(3), texts.__getitem__)
@@ -142,7 +156,9 @@ def test_a_function_of_your_own_is_a_boundary_under_its_name():
 
 
 def test_an_unknown_rule_lists_the_known_ones():
-    with pytest.raises(UnknownName, match=r"no boundary named 'weekly'; choose one of: exchanges, fixed_n, idle_gap, t"):
+    with pytest.raises(
+        UnknownName, match=r"no boundary named 'weekly'; choose one of: exchanges, fixed_n, idle_gap, t"
+    ):
         named("fixed_n+weekly", Settings())
 
 
@@ -158,7 +174,9 @@ def exchange(before: int, parallel: int) -> list[Turn]:
     return [*spoken, turn(before + parallel + 2), turn(before + parallel + 3, "assistant")]
 
 
-@pytest.mark.parametrize("boundary", ["fixed_1", "fixed_3", "fixed_1+tokens_50", "exchange_1", "topic_shift", "idle_0.1"])
+@pytest.mark.parametrize(
+    "boundary", ["fixed_1", "fixed_3", "fixed_1+tokens_50", "exchange_1", "topic_shift", "idle_0.1"]
+)
 @pytest.mark.parametrize("parallel", [1, 2, 5])
 @pytest.mark.parametrize("before", range(8))
 def test_a_call_and_its_results_never_part_wherever_the_cut_falls(boundary, parallel, before):

@@ -116,7 +116,9 @@ def test_a_message_without_words_begins_no_step(opened, message):
     assert engine.say("Still there?").step == 2
 
 
-@pytest.mark.parametrize("message", ["a\x00b", "half \ud83d", "\ud83d\ude00", "\u202eright to left", "<|endoftext|>", "</recalled>"])
+@pytest.mark.parametrize(
+    "message", ["a\x00b", "half \ud83d", "\ud83d\ude00", "\u202eright to left", "<|endoftext|>", "</recalled>"]
+)
 def test_odd_characters_go_through_and_are_kept(opened, message):
     engine = opened(message)
     engine.say(message)
@@ -157,8 +159,11 @@ def test_a_system_prompt_that_leaves_no_room_keeps_the_message_and_the_conversat
 @pytest.mark.parametrize("ratio", [0.8, 1.0, 1.15, 1.3])
 @pytest.mark.parametrize("high", [0.85, 1.0])
 def test_a_model_that_counts_otherwise_is_kept_within_the_window(opened, ratio, high):
-    model = Model(lambda messages: calling({"page_ids": ["p1", "p2"]}) if messages[-1]["role"] == "user" and len(messages) > 8
-                  else "Noted.", ratio)  # fmt: skip
+    def act(messages):
+        asks = messages[-1]["role"] == "user" and len(messages) > 8
+        return calling({"page_ids": ["p1", "p2"]}) if asks else "Noted."
+
+    model = Model(act, ratio)
     engine = opened(model, high_watermark=high)
     fill_up(engine, 16)
     assert engine.state.counts.faults >= 3
@@ -170,7 +175,16 @@ def test_our_own_responder_counts_as_we_do(opened):
     def chat(llm, messages, *, tools, tool_choice, **rest):
         response = respond(messages, tools, tool_choice)
         call = response.recall and ToolCall("c", "recall", json.loads(response.recall.arguments))
-        return Answer(response.text, (call,) if call else (), _usage(messages, tools, response)["prompt_tokens"], 5, 0.0, "stop", llm, 1)
+        return Answer(
+            response.text,
+            (call,) if call else (),
+            _usage(messages, tools, response)["prompt_tokens"],
+            5,
+            0.0,
+            "stop",
+            llm,
+            1,
+        )
 
     engine = opened()
     engine._chat = chat
@@ -180,11 +194,18 @@ def test_our_own_responder_counts_as_we_do(opened):
 
 
 @hypothesis.settings(max_examples=5)
-@given(st.lists(st.tuples(st.integers(1, 3_000), st.booleans(), st.booleans()), min_size=1, max_size=6), st.integers(700, 8_000))
+@given(
+    st.lists(st.tuples(st.integers(1, 3_000), st.booleans(), st.booleans()), min_size=1, max_size=6),
+    st.integers(700, 8_000),
+)
 def test_no_prompt_is_ever_larger_than_the_window(tmp_path_factory, said, window):
     """The model talks while it recalls, asks for everything at once, and for ever."""
-    model = Model(lambda messages: calling({"page_ids": ["p1-p99"]}, {"page_ids": ["p1", "p2", "p3"], "question": text_of(40)},
-                                           text=text_of(60)) if len(messages) > 4 else "Noted.")  # fmt: skip
+
+    def act(messages):
+        asked = {"page_ids": ["p1-p99"]}, {"page_ids": ["p1", "p2", "p3"], "question": text_of(40)}
+        return calling(*asked, text=text_of(60)) if len(messages) > 4 else "Noted."
+
+    model = Model(act)
     folder = tmp_path_factory.mktemp("store")
     with Engine.open(folder, user="a", conversation="c", chat=model, window_tokens=window, reply_tokens=100) as engine:
         for n, (size, chinese, marked) in enumerate(said):
@@ -242,7 +263,10 @@ def test_a_model_that_recalls_for_ever_is_stopped(filled):
     assert not filled.state.open_step
     assert not filled.state.guests
     assert events(filled, "StepAbandoned")[-1].reason.startswith("RecallLoop: ")
-    assert filled.pager.journal.words(filled.state.pages_of(filled.state.user_turn)[0].turns[-1].text) == "What is the code of drawer 0?"
+    assert (
+        filled.pager.journal.words(filled.state.pages_of(filled.state.user_turn)[0].turns[-1].text)
+        == "What is the code of drawer 0?"
+    )
     filled.model.act = lambda messages: "Back to normal."
     assert filled.say("Hello?").text == "Back to normal."
     assert_rebuilt_equals_live(filled)
@@ -263,7 +287,11 @@ def test_page_ins_of_a_step_are_capped_over_all_its_rounds(filled):
     [
         (ToolCall("c", "delete_everything", {}), "there is no such tool", "no such tool"),
         (ToolCall("c", "", {}, "the call names no tool"), "there is no such tool", "no such tool"),
-        (ToolCall("c", "recall", {}, "the JSON breaks off or is malformed", '{"page_ids": ["p1"'), "cannot be read", "cannot be read"),
+        (
+            ToolCall("c", "recall", {}, "the JSON breaks off or is malformed", '{"page_ids": ["p1"'),
+            "cannot be read",
+            "cannot be read",
+        ),
         (ToolCall("c", "recall", {"page_ids": ["nonsense"]}), '?: not a page\'s name; use "p3"', "not a page's name"),
         (ToolCall("c", "recall", {"page_ids": "p999"}), "p999: no such page", "no such page"),
         (ToolCall("c", "recall", {"page_ids": [{"a": [1]}, None]}), "not a page's name", "not a page's name"),
@@ -294,7 +322,9 @@ def test_text_and_calls_at_once_both_count(filled):
 @pytest.mark.parametrize("ids", [("", ""), ("same", "same"), ("a\ud800", "b"), ("x" * 500, "y")])
 def test_calls_get_ids_of_their_own(filled, ids):
     one, other = ids
-    filled.model.act = first(calling(ToolCall(one, "recall", {"page_ids": ["p1"]}), ToolCall(other, "recall", {"page_ids": ["p2"]})))
+    filled.model.act = first(
+        calling(ToolCall(one, "recall", {"page_ids": ["p1"]}), ToolCall(other, "recall", {"page_ids": ["p2"]}))
+    )
     filled.say("Both?")
     assert not unsound(filled.model.seen[-1])
     assert_rebuilt_equals_live(filled)
@@ -331,7 +361,12 @@ def test_a_model_that_fails_abandons_the_step_and_the_next_one_works(filled, rou
     with pytest.raises(ModelTimeout):
         filled.say("Are you there?")
     [failed] = events(filled, "ModelFailed")
-    assert (failed.round, failed.error, failed.message, failed.partial) == (round_, "ModelTimeout", "no answer within 60 s", 0)
+    assert (failed.round, failed.error, failed.message, failed.partial) == (
+        round_,
+        "ModelTimeout",
+        "no answer within 60 s",
+        0,
+    )
     assert events(filled, "StepAbandoned")[-1].reason == "ModelTimeout: no answer within 60 s"
     assert not filled.state.guests
     assert not filled.state.open_step
@@ -485,7 +520,9 @@ def test_a_run_by_a_policy_that_only_its_maker_had_goes_on_with_another(opened, 
     engine = opened(run="replay-1")
     fill_up(engine)
     with engine._held():
-        engine.pager.add(*[type(b)({**b.settings, "eviction": "belady"}, "0") for b in events(engine, "SettingsChanged")])
+        engine.pager.add(
+            *[type(b)({**b.settings, "eviction": "belady"}, "0") for b in events(engine, "SettingsChanged")]
+        )
         engine.pager.commit()
     with pytest.raises(UnknownName, match="no eviction policy named 'belady'; choose one of"):
         Engine.open(tmp_path / "store", user="ana", conversation="trip", chat=Model())
@@ -524,7 +561,9 @@ KEY = "sk-" + "Zq9X" * 9
 
 def test_a_key_reaches_no_table_no_prompt_and_no_model(opened, tmp_path):
     """Said by the user or the model, in a system prompt, a title, a recall, or an answer that broke off."""
-    model = Model(first(f"Your key is {KEY}.", calling({"page_ids": [], "question": f"where is {KEY}"}, text=f"I look for {KEY}")))
+    model = Model(
+        first(f"Your key is {KEY}.", calling({"page_ids": [], "question": f"where is {KEY}"}, text=f"I look for {KEY}"))
+    )
     engine = opened(model, system=f"Use {KEY} for the shop.", title=f"About {KEY}", options={"api_key": KEY})
     reply = engine.say(f"我的密钥是{KEY}，请记住")
     assert KEY not in reply.text

@@ -82,7 +82,9 @@ def test_an_unknown_kind_and_a_newer_version_ask_for_an_update():
         decode("MessageReceived", encode(SAID), 2)
 
 
-@pytest.mark.parametrize("body", ["", "[]", "{", '{"turn": 5}', '{"turn": {}}', "{}", '{"turn": {"said_at": "yesterday"}}'])
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{", '{"turn": 5}', '{"turn": {}}', "{}", '{"turn": {"said_at": "yesterday"}}']
+)
 def test_a_damaged_record_is_told_with_its_kind(body):
     with pytest.raises(StoreDamaged, match="an event of kind MessageReceived cannot be read"):
         decode("MessageReceived", body)

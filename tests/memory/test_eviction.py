@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 
 import hypothesis
 import pytest
@@ -85,7 +85,9 @@ def test_with_one_more_frame_lru_never_faults_more(demands, frames):
 
 
 def test_an_unknown_policy_lists_the_known_ones():
-    with pytest.raises(UnknownName, match="no eviction policy named 'lur'; choose one of: fifo, hyperbolic, importance, lfu"):
+    with pytest.raises(
+        UnknownName, match="no eviction policy named 'lur'; choose one of: fifo, hyperbolic, importance, lfu"
+    ):
         named("lur")
 
 
@@ -165,7 +167,7 @@ def test_the_last_message_and_the_open_page_never_leave(score):
 def test_the_runner_up_is_who_leaves_next_and_the_reason_is_in_the_record(score):
     pager = watched(score, lambda pager, prompt: None)
     for leaving in rounds(pager):
-        for this, after in zip(leaving, leaving[1:], strict=False):
+        for this, after in pairwise(leaving):
             assert (this.runner_up, this.runner_up_score) == (after.page, after.score)
         for each in leaving:
             assert each.candidates[0].page == each.page
@@ -188,7 +190,9 @@ def test_every_page_that_left_was_written_before(score):
 
 
 def test_a_function_of_your_own_decides():
-    pager = driven(CHATTER, Settings.of(window_tokens=1_600, reply_tokens=100, boundary="fixed_4"), eviction_policy=newest_first)
+    pager = driven(
+        CHATTER, Settings.of(window_tokens=1_600, reply_tokens=100, boundary="fixed_4"), eviction_policy=newest_first
+    )
     assert 1 in pager.state.resident  # the oldest page stays for ever
 
 

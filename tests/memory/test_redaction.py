@@ -75,7 +75,15 @@ def test_a_text_without_its_secrets_has_none(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["eyJaaaaaaaaaa-" * 70_000, "4111 " * 200_000, "-----BEGIN " * 90_000, "sk-" * 300_000, "1" * 1_000_000, "a" * 1_000_000]
+    "text",
+    [
+        "eyJaaaaaaaaaa-" * 70_000,
+        "4111 " * 200_000,
+        "-----BEGIN " * 90_000,
+        "sk-" * 300_000,
+        "1" * 1_000_000,
+        "a" * 1_000_000,
+    ],
 )
 def test_a_megabyte_made_to_be_slow_is_not(text):
     began = time.perf_counter()

@@ -10,13 +10,16 @@ from memory.bookmarks import BOOKMARKS
 from memory.boundaries import BOUNDARIES
 from memory.errors import BadSetting, UnknownName
 from memory.eviction import EVICTION
-from memory.pager import Pager
 from memory.journal import MemoryJournal
+from memory.pager import Pager
 from memory.settings import Settings, described
 
 NUMBERS = {f.name: f for f in fields(Settings) if "low" in f.metadata}
 NAMES = {f.name: f for f in fields(Settings) if "low" not in f.metadata}
-WATERMARKS = {"high_watermark": {"low_watermark": 0.1}, "low_watermark": {"high_watermark": 1.0}}  # what allows both ends
+WATERMARKS = {
+    "high_watermark": {"low_watermark": 0.1},
+    "low_watermark": {"high_watermark": 1.0},
+}  # what allows both ends
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -49,7 +52,7 @@ def test_a_whole_number_is_a_whole_number(name):
 
 
 @pytest.mark.parametrize("value", ["", 7, None])
-@pytest.mark.parametrize("name", [n for n in NAMES])
+@pytest.mark.parametrize("name", list(NAMES))
 def test_a_name_is_a_text(name, value):
     with pytest.raises(BadSetting, match=f"{name} must be a name"):
         Settings.of(**{name: value})
@@ -61,7 +64,7 @@ def test_the_low_watermark_is_not_above_the_high_one():
 
 
 def test_an_unknown_setting_lists_the_known_ones():
-    with pytest.raises(UnknownName, match="no setting named 'page_turn'; choose one of: .*page_turns"):
+    with pytest.raises(UnknownName, match=r"no setting named 'page_turn'; choose one of: .*page_turns"):
         Settings.of(page_turn=5)
 
 

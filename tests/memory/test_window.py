@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.boundaries import BOUNDARIES
 from memory.bookmarks import parse_page_ref
+from memory.boundaries import BOUNDARIES
 from memory.errors import BudgetTooSmall
 from memory.events import PagePagedIn, Refusal
 from memory.eviction import EVICTION
@@ -13,17 +13,7 @@ from memory.prompt import RECALL_TOOL, offers_recall
 from memory.settings import Settings
 from memory.tokens import count
 from memory.window import fill, open_range, page_in, page_room, scaled
-from tests.memory.conftest import (
-    Step,
-    counted,
-    drive,
-    driven,
-    fits_or_is_impossible,
-    pager_of,
-    steps,
-    text_of,
-    unsound,
-)
+from tests.memory.conftest import Step, counted, drive, driven, fits_or_is_impossible, pager_of, steps, text_of, unsound
 
 TINY = Settings.of(window_tokens=1_500, reply_tokens=100, boundary="fixed_4")
 CHATTER = [Step(40, answer=60) for _ in range(12)]
@@ -128,7 +118,10 @@ def test_a_message_longer_than_the_window_gets_its_step_with_its_end_in_the_prom
 def test_a_system_prompt_that_leaves_no_room_is_told_with_the_figures():
     pager = pager_of(TINY, system=text_of(1_400))
     pager.receive(Said("Hello?"))
-    with pytest.raises(BudgetTooSmall, match=r"system prompt and instructions \(\d{4} tokens\).*the window holds 1500: raise window_tokens"):
+    with pytest.raises(
+        BudgetTooSmall,
+        match=r"system prompt and instructions \(\d{4} tokens\).*the window holds 1500: raise window_tokens",
+    ):
         pager.plan("Hello?")
 
 
@@ -146,7 +139,10 @@ def test_two_largest_pages_fit_beside_everything_that_stays():
         room = page_room(pager.state, pager._instructions)
         s = pager.state.settings
         held = fill(pager.state, pager._instructions)
-        assert 2 * scaled(pager.state, room) + held.system + scaled(pager.state, s.stub_budget + 16) <= s.window_tokens - s.reply_tokens
+        assert (
+            2 * scaled(pager.state, room) + held.system + scaled(pager.state, s.stub_budget + 16)
+            <= s.window_tokens - s.reply_tokens
+        )
 
 
 # ── bookmarks in the window ───────────────────────────────────────────────────────────────────────────
@@ -179,7 +175,9 @@ def test_bookmarks_keep_to_their_budget(thousand):
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.15])
 @pytest.mark.parametrize("stub_tokens", [8, 24, 64])
 def test_a_budget_for_next_to_nothing_still_names_all_pages(share, stub_tokens):
-    settings = Settings.of(window_tokens=1_200, reply_tokens=100, boundary="fixed_2", stub_share=share, stub_tokens=stub_tokens)
+    settings = Settings.of(
+        window_tokens=1_200, reply_tokens=100, boundary="fixed_2", stub_share=share, stub_tokens=stub_tokens
+    )
     pager = driven([Step(20, answer=40)] * 30, settings)
     pager.plan("anything")
     stubs = pager.state.stubs

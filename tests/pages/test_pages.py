@@ -57,7 +57,7 @@ def test_the_live_window_has_all_its_parts(app: Run, demo: Path):
 def test_the_trace_has_all_its_parts(app: Run, demo: Path):
     at = app(demo, "turn", user="ana", conv="house-move", turn="100")
     assert {"heading", "scrubber", "facts", "chat", "feed", "prompt"} <= parts(at)
-    assert [s["name"] for s in data(at, "prompt")["sections"]][0] == "system"
+    assert next(s["name"] for s in data(at, "prompt")["sections"]) == "system"
 
 
 def test_the_scope_goes_along_to_the_next_page(app: Run, demo: Path):

@@ -34,7 +34,7 @@ def test_every_kind_of_event_has_a_name_and_a_sentence(language: str):
     say = Words(language)
     for kind, names in KINDS.items():
         assert say(f"kind.{kind}")
-        values = {name: 3 for name in names}
+        values = dict.fromkeys(names, 3)
         assert say.sentence(kind, values)
         sentence = LANGUAGES[language].get(f"feed.{kind}")
         assert sentence is None or fields(sentence) <= set(names), kind
@@ -68,7 +68,9 @@ def test_a_time_is_told_in_the_readers_zone():
     assert zone_of("no/such") is UTC
 
 
-@pytest.mark.parametrize(("locale", "language"), [("zh-CN", "zh"), ("zh", "zh"), ("de-DE", "en"), (None, "en"), ("en_US", "en")])
+@pytest.mark.parametrize(
+    ("locale", "language"), [("zh-CN", "zh"), ("zh", "zh"), ("de-DE", "en"), (None, "en"), ("en_US", "en")]
+)
 def test_the_browser_chooses_the_language(locale: str | None, language: str):
     assert language_of(locale) == language
 

@@ -7,7 +7,7 @@ import streamlit as st
 from memory import errors
 from memory.errors import EngineError
 from workbench import state
-from workbench.words import Words, visible
+from workbench.words import Words, escaped, visible
 
 TROUBLES: tuple[tuple[type[EngineError], str], ...] = (
     (errors.StoreTooNew, "too_new"),
@@ -35,7 +35,7 @@ def trouble(error: EngineError, say: Words) -> None:
 def missing(error: state.Missing, say: Words) -> None:
     """The address names what is not there: say what is, and lead there."""
     with st.container(border=True, key="missing"):
-        st.markdown(f"#### :material/search_off: {_plain(say(f'missing.{error.what}', **error.values))}")
+        st.markdown(f"#### :material/search_off: {escaped(say(f'missing.{error.what}', **error.values))}")
         if error.known:
             shown = ", ".join(error.known[:12]) + ("…" if len(error.known) > 12 else "")
             st.text(say("missing.known", known=shown))
@@ -74,8 +74,3 @@ def quiet(title: str, says: str) -> None:
     with st.container(border=True, key="quiet"):
         st.markdown(f"#### :material/inbox: {title}")
         st.markdown(says)
-
-
-def _plain(text: str) -> str:
-    """Text for a heading: nothing in it is markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~:$" else c for c in text)

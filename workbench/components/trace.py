@@ -15,7 +15,7 @@ from workbench.components.table import candidates
 from workbench.live import Acts
 from workbench.state import Place
 from workbench.views.turn import CallRow, EvictionRow, RecallView, TurnView
-from workbench.words import Words, visible
+from workbench.words import Words, escaped, visible
 
 ROUND = "_round"  # session: which step's prompt the reader picked
 STATES = {"finished": "check", "running": "recall", "abandoned": "error"}
@@ -56,10 +56,10 @@ def sums(view: TurnView, say: Words) -> None:
 
 def notices(view: TurnView, say: Words) -> None:
     if view.state == "abandoned":
-        st.error(_plain(say("trace.abandoned.says", why=say.reason(view.why))), icon=":material/error:")
+        st.error(escaped(say("trace.abandoned.says", why=say.reason(view.why))), icon=":material/error:")
     if view.redacted:
         counts = ", ".join(f"{n} × {sort}" for sort, n in view.redacted.items())
-        st.warning(_plain(say("trace.redacted", counts=counts)), icon=":material/visibility_off:")
+        st.warning(escaped(say("trace.redacted", counts=counts)), icon=":material/visibility_off:")
 
 
 def section(title: str, icon: str, badge: str = "", says: str | None = None) -> None:
@@ -124,7 +124,7 @@ def call(row: CallRow, index: int, say: Words) -> None:
         head = say("call.head", llm=row.llm, round=row.round + 1, **size, ms=row.ms, finish=row.finish or "—")
         facts([], key=f"call_{index}", note=head)
         if row.error:
-            st.error(_plain(say("call.error", error=row.error)), icon=":material/error:")
+            st.error(escaped(say("call.error", error=row.error)), icon=":material/error:")
         if row.text:
             st.code(visible(row.text, 20_000), language=None, wrap_lines=True)
         for tool in row.calls:
@@ -221,7 +221,3 @@ def bookmarks(view: TurnView, say: Words) -> None:
 def events(view: TurnView, say: Words, acts: Acts) -> None:
     section(say("trace.events"), "bolt", str(len(view.events)))
     feed(view.events, say, acts.read("feed"), height=460)
-
-
-def _plain(text: str) -> str:
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~:$" else c for c in text)

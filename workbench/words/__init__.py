@@ -36,6 +36,11 @@ def visible(text: str, most: int = 2_000) -> str:
     return f"{shown}… (+{len(text) - most:,})" if len(text) > most else shown
 
 
+def escaped(text: str) -> str:
+    """Text for a place that reads Markdown: nothing in it is markup."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~:$])", r"\\\1", text)
+
+
 def _control(code: int) -> str:
     return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else f"⟨{code:#04x}⟩"
 

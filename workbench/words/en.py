@@ -23,7 +23,6 @@ TEXT: dict[str, str] = {
     "run.live": "live",
     "run.recorded": "recording, no decisions",
     "run.replay": "replay {name}",
-    "run.turns": "{name} · {turns:n} {turns:turn|turns}",
     "link.copy": "Copy link",
     "link.copied": "Copied",
     "link.says": "Copies an address that opens this page at this turn",

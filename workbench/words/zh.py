@@ -23,7 +23,6 @@ TEXT: dict[str, str] = {
     "run.live": "实时",
     "run.recorded": "原始记录，没有决策",
     "run.replay": "回放 {name}",
-    "run.turns": "{name} · {turns:n} 轮",
     "link.copy": "复制链接",
     "link.copied": "已复制",
     "link.says": "复制一个能再次打开此页此轮的地址",
