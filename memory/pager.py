@@ -46,8 +46,9 @@ from memory.redaction import Redact, clean, redact
 from memory.retrieval import TextIndex
 from memory.settings import Settings
 from memory.state import apply
+from memory.stubs import arrange_stubs, open_range
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
-from memory.window import Fill, arrange_stubs, can_be_free, fill, make_room, open_range, page_in, page_room, scaled
+from memory.window import Fill, can_be_free, fill, make_room, page_in, page_room, scaled
 
 NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used

@@ -9,19 +9,16 @@ never dropped before its words and its bookmark are in the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from memory.bookmarks import range_stub
 from memory.errors import BudgetTooSmall
-from memory.events import Candidate, PageEvicted, PagePagedIn, RangeStub, Refusal, StubsArranged
+from memory.events import Candidate, PageEvicted, PagePagedIn, Refusal
 from memory.eviction import Score, ranked
-from memory.language import terms
 from memory.pages import Page, guest_tokens
-from memory.settings import Settings
 from memory.state import State
-from memory.turns import MESSAGE_TOKENS, Words, results
+from memory.turns import MESSAGE_TOKENS, results
 
 SECTION_TOKENS = 16  # the header and frame of the bookmarks' section
 ORPHAN_TOKENS = 16  # the result that the prompt makes up for a call without one
@@ -148,7 +145,7 @@ def _victims(
             break
         before = scaled(state, held[guest]) + _section(state, stubs)
         held[guest] -= guest_tokens(page.turns) if guest else page.tokens
-        stub = _stub_tokens(page) if page.bookmark else state.settings.stub_tokens + 1
+        stub = page.bookmark.tokens + 1 if page.bookmark else state.settings.stub_tokens + 1
         stubs += min(stub, max(0, state.settings.stub_budget - stubs))
         freed = before - scaled(state, held[guest]) - _section(state, stubs)
         after = queue[i + 1] if i + 1 < len(queue) else None
@@ -204,115 +201,3 @@ def page_in(
         thrash=bool(page.left_at) and since <= s.thrash_steps,
         until=state.step + s.guest_steps - 1,
     )
-
-
-# ── stubs ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def arrange_stubs(
-    state: State, message: str, words: Words, write: Callable[[str], int], count: Callable[[str], int]
-) -> StubsArranged | None:
-    """Which bookmarks stand one by one, and which fold into range stubs; None if nothing changes.
-
-    All stand while they fit the budget. Then the best stay (match with the message, weight, recency), the rest
-    fold into `[p3-p41:…]` between them. Deterministic; ties go to the newer page.
-    """
-    gone = [p for p in state.evicted if p.bookmark]
-    s = state.settings
-    if sum(_stub_tokens(p) for p in gone) <= s.stub_budget:
-        arranged = StubsArranged(tuple(p.number for p in gone), (), sum(_stub_tokens(p) for p in gone), s.stub_budget)
-        return None if arranged == state.stubs else arranged
-    order = _by_worth(gone, message, words, len(state.pages))
-    low, high = 0, len(order)
-    while low < high:  # the largest number that still fits: each costs its stub, and a gap at most one range
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if _cost(order[:middle], gone) <= s.stub_budget else (low, middle - 1)
-    if not low and _cost((), gone) > s.stub_budget:
-        s = s.but(stub_tokens=max(8, min(s.stub_tokens, s.stub_budget - 1)))  # one range, as short as it must be
-    shown = {p.number for p in order[:low]}
-    ranges = _fold(gone, shown, words, write, count, s)
-    tokens = sum(_stub_tokens(p) for p in gone if p.number in shown) + sum(r.tokens + 1 for r in ranges)
-    arranged = StubsArranged(tuple(sorted(shown)), tuple(ranges), tokens, s.stub_budget)
-    return None if arranged == state.stubs else arranged
-
-
-def _stub_tokens(page: Page) -> int:
-    assert page.bookmark is not None
-    return page.bookmark.tokens + 1  # its line break
-
-
-def _by_worth(gone: Sequence[Page], message: str, words: Words, pages: int) -> list[Page]:
-    asked = set(terms(message))
-
-    def worth(page: Page) -> float:
-        assert page.bookmark is not None
-        keywords = words(page.bookmark.keywords) if page.bookmark.keywords and asked else ""
-        match = len(asked.intersection(terms(keywords)))
-        return 2.0 * match + page.bookmark.weight + page.number / pages
-
-    return sorted(gone, key=lambda p: (-worth(p), -p.number))
-
-
-def _cost(shown: Sequence[Page], gone: Sequence[Page]) -> int:
-    numbers = {p.number for p in shown}
-    ranges, inside = 0, False
-    for page in gone:
-        hidden = page.number not in numbers
-        ranges += hidden and not inside
-        inside = hidden
-    return sum(_stub_tokens(p) for p in shown) + ranges * (RANGE_TOKENS + 1)
-
-
-def _fold(
-    gone: Sequence[Page],
-    shown: Collection[int],
-    words: Words,
-    write: Callable[[str], int],
-    count: Callable[[str], int],
-    settings: Settings,
-) -> list[RangeStub]:
-    runs: list[list[Page]] = []
-    for i, page in enumerate(gone):
-        if page.number in shown:
-            continue
-        if i and gone[i - 1].number not in shown and runs:
-            runs[-1].append(page)
-        else:
-            runs.append([page])
-    return [range_of(run, words, write, count, settings) for run in runs]
-
-
-def range_of(
-    run: Sequence[Page], words: Words, write: Callable[[str], int], count: Callable[[str], int], settings: Settings
-) -> RangeStub:
-    """One stub for several pages: a keyword each of its weightiest and newest ones, as many as fit."""
-    best = sorted(run, key=lambda p: (-(p.bookmark.weight if p.bookmark else 0), -p.importance, -p.number))[:8]
-    keywords = []
-    for page in sorted(best, key=lambda p: p.number):
-        if page.bookmark and page.bookmark.keywords:
-            first = words(page.bookmark.keywords).split(",")[0]
-            if first not in keywords:
-                keywords.append(first)
-    text = range_stub(run[0].number, run[-1].number, keywords, min(RANGE_TOKENS, settings.stub_tokens))
-    return RangeStub(run[0].number, run[-1].number, write(text), count(text))
-
-
-def open_range(
-    state: State,
-    first: int,
-    last: int,
-    words: Words,
-    write: Callable[[str], int],
-    count: Callable[[str], int],
-) -> tuple[RangeStub, ...]:
-    """The level below a range stub: single stubs if they are few, else equal parts of it."""
-    run = [p for p in state.evicted if first <= p.number <= last and p.bookmark]
-    if len(run) <= OPENED:
-        return tuple(
-            RangeStub(p.number, p.number, p.bookmark.stub, p.bookmark.tokens) for p in run if p.bookmark
-        )
-    size = ceil(len(run) / OPENED)
-    return tuple(
-        range_of(run[i : i + size], words, write, count, state.settings) for i in range(0, len(run), size)
-    )
-

@@ -19,6 +19,7 @@ from memory.models.chat import Answer
 from memory.scope import Scope
 from memory.settings import Settings
 from memory.stores.sql import Store
+from memory.stores.sync import sync
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
 from sessions.replay import replay
@@ -106,11 +107,13 @@ def _overhead(store: Store, steps: int) -> dict[str, float]:
         return Answer("I see what you mean, and I will keep it in mind.", (), 0, 0, None, "stop", llm, 0.0)
 
     conversation = store.streams()[0].scope.conversation
+    sync(store)  # the first drain of a new store is no part of a step
     engine = Engine.open(store, user="bench", conversation=conversation, chat=at_once)
     lines = [turn.text for turn in talk(2 * steps + 40, seed=11).turns if turn.role == "user"]
     for line in lines[:20]:  # indexes and caches are made once a process
         engine.say(line)
     taken = [_ms(engine.say, line) for line in lines[20 : 20 + steps]]
+    engine.close()
     return _spread(taken)
 
 

@@ -268,13 +268,14 @@ def test_page_ins_of_a_step_are_capped(talked):
 
 
 def test_a_page_that_is_told_to_be_there_does_not_leave_for_the_next_one():
-    """p9 makes room by evicting; the resident page that the same recall names must stay."""
-    pager = driven([Step(60, answer=80) for _ in range(12)], TINY, eviction_policy=lambda page, now: -page.number)
+    """p4 makes room by evicting; the resident page that the same recall names must stay."""
+    pager = driven([Step(60, answer=80) for _ in range(11)], TINY, eviction_policy=lambda page, now: -page.number)
     resident = max(n for n in pager.state.resident if pager.state.pages[n].closed)  # who would leave first
-    gone = [p.number for p in pager.state.evicted][-2:]
+    gone, before = [p.number for p in pager.state.evicted][-2:], pager.state.counts.evictions
     record = pager.recall(Request((f"p{resident}", *(f"p{n}" for n in gone))))
     assert record.resident == (resident,)
     assert record.came
+    assert pager.state.counts.evictions > before
     assert resident in pager.state.resident
 
 

@@ -11,8 +11,9 @@ from memory.eviction import EVICTION
 from memory.pager import Request, Said
 from memory.prompt import RECALL_TOOL, offers_recall
 from memory.settings import Settings
+from memory.stubs import open_range
 from memory.tokens import count
-from memory.window import fill, open_range, page_in, page_room, scaled
+from memory.window import fill, page_in, page_room, scaled
 from tests.memory.conftest import Step, counted, drive, driven, fits_or_is_impossible, pager_of, steps, text_of, unsound
 
 TINY = Settings.of(window_tokens=1_500, reply_tokens=100, boundary="fixed_4")
