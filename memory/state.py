@@ -7,8 +7,10 @@ back. Everything else about the window (what is used, which stub stands where) i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -16,7 +18,6 @@ import orjson
 from memory.errors import StoreDamaged
 from memory.events import (
     BookmarkMade,
-    ConversationBranched,
     ConversationStarted,
     Event,
     GuestLeft,
@@ -36,11 +37,11 @@ from memory.events import (
     TurnMarked,
     read,
 )
-from memory.pages import Page
+from memory.pages import Bookmark, Page
 from memory.settings import Settings
-from memory.turns import Turn
+from memory.turns import Call, Turn
 
-FOLD_VERSION = 2  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 3  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,18 +325,21 @@ _CHANGES: dict[str, Any] = {
 
 
 def dump(state: State) -> bytes:
-    """The state as JSON bytes; `load` gives back an equal one."""
-    return orjson.dumps(
-        {**{name: getattr(state, name) for name in State.__slots__}, "settings": asdict(state.settings)},
-        option=orjson.OPT_NON_STR_KEYS,
-    )
+    """The state as JSON bytes; `load` gives back an equal one.
+
+    Turns are rows without names: there are thousands of them, and reading them is what takes the time.
+    """
+    values = {name: getattr(state, name) for name in State.__slots__}
+    values["settings"] = asdict(state.settings)
+    values["pages"] = [_page_row(page) for page in state.pages.values()]
+    return orjson.dumps(values)
 
 
 def load(raw: bytes) -> State:
     try:
         values = orjson.loads(raw)
         values["settings"] = Settings.stored(values["settings"])
-        values["pages"] = {int(n): read(Page, p) for n, p in values["pages"].items()}
+        values["pages"] = {page.number: page for page in map(_page, values["pages"])}
         values["stubs"] = read(StubsArranged, values["stubs"])
         values["counts"] = read(Counts, values["counts"])
         for name in ("resident", "marked"):
@@ -345,4 +349,28 @@ def load(raw: bytes) -> State:
         raise StoreDamaged(f"a snapshot cannot be read: {error}") from error
 
 
-BRANCHED = ConversationBranched.__name__
+_PAGE = tuple(f.name for f in fields(Page))
+_MARK = _PAGE.index("bookmark")
+_TURNS = _PAGE.index("turns")
+_TURN = tuple(f.name for f in fields(Turn))
+_SAID_AT, _CALLS = _TURN.index("said_at"), _TURN.index("calls")
+_turn_values, _page_values = attrgetter(*_TURN), attrgetter(*_PAGE)
+
+
+def _page_row(page: Page) -> list[Any]:
+    row = list(_page_values(page))
+    row[_TURNS] = [list(_turn_values(turn)) for turn in page.turns]
+    return row
+
+
+def _page(row: list[Any]) -> Page:
+    row[_TURNS] = tuple(map(_turn, row[_TURNS]))
+    if row[_MARK] is not None:
+        row[_MARK] = read(Bookmark, row[_MARK])
+    return Page(*row)
+
+
+def _turn(row: list[Any]) -> Turn:
+    row[_SAID_AT] = datetime.fromisoformat(row[_SAID_AT])
+    row[_CALLS] = tuple(read(Call, call) for call in row[_CALLS])
+    return Turn(*row)

@@ -18,7 +18,9 @@ from workbench.words import Words
 
 
 def happened(view: WindowView, say: Words, acts: live.Acts) -> None:
-    st.markdown(f"##### :material/bolt: {say('live.feed')}")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"##### :material/bolt: {say('live.feed')}", width="content")
+        state.door("turn", say("live.trace"), "account_tree")
     feed(view.feed, say, acts.read("feed"), height=max(330, min(432, 68 * len(view.pages))))
 
 

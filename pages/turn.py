@@ -31,7 +31,9 @@ def step() -> None:
         trace.notices(view, say)
         left, right = st.columns([1, 1], gap="medium")
         with left.container(border=True, height="stretch"):
-            trace.section(say("trace.input"), "forum")
+            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+                trace.section(say("trace.input"), "forum")
+                state.door("live", say("trace.window"), "monitoring")
             chat(
                 state.with_marks(view.messages, here),
                 say,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit as st
@@ -35,15 +34,8 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
 }
 
 
-def folder() -> Path:
-    spec = find_spec("pages")
-    if spec is None or spec.origin is None:
-        raise ImportError("the workbench's pages are not installed; install memory-workbench again")
-    return Path(spec.origin).parent
-
-
 def router(say: Words) -> st.Page:
-    where = folder()
+    where = state.pages_folder()
 
     def page(entry: Entry) -> st.Page:
         title = say(f"nav.{entry.name}")

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,20 @@ def link(**changes: str | int | None) -> dict[str, str]:
     """The query of an address that differs from this one by these changes."""
     here: dict[str, Any] = {key: st.query_params[key] for key in KEYS if key in st.query_params}
     return {key: str(value) for key, value in (here | changes).items() if value is not None}
+
+
+def pages_folder() -> Path:
+    """Where the pages lie; they are run by path and never imported."""
+    spec = find_spec("pages")
+    if spec is None or spec.origin is None:
+        raise ImportError("the workbench's pages are not installed; install memory-workbench again")
+    return Path(spec.origin).parent
+
+
+def door(page: str, label: str, icon: str) -> None:
+    """A link to another page at this place."""
+    path = pages_folder() / f"{page}.py"
+    st.page_link(path, label=label, icon=f":material/{icon}:", query_params=link())
 
 
 def words() -> Words:

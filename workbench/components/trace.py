@@ -63,7 +63,9 @@ def notices(view: TurnView, say: Words) -> None:
 
 
 def section(title: str, icon: str, badge: str = "", says: str | None = None) -> None:
-    st.markdown(f"##### :material/{icon}: {title}" + (f" :gray-badge[{badge}]" if badge else ""), help=says)
+    st.markdown(
+        f"##### :material/{icon}: {title}" + (f" :gray-badge[{badge}]" if badge else ""), help=says, width="content"
+    )
 
 
 def eviction(row: EvictionRow, index: int, say: Words, on_page: Callable[[str], Callable[[], None]]) -> None:

@@ -250,7 +250,7 @@ TEXT: dict[str, str] = {
     "candidates.why": "Outcome",
     "candidates.chosen": "chosen",
     "candidates.turn": "turn {turn}",
-    "used.score": "Share of the reply it covers",
+    "used.score": "Share covered",
     "used.chosen": "stands in the reply",
     "call.head": "{llm} · round {round} · {prompt:n} + {completion:n} tokens · {ms:ms} · ends with {finish}",
     "call.text": "Raw reply",

@@ -250,7 +250,7 @@ TEXT: dict[str, str] = {
     "candidates.why": "结果",
     "candidates.chosen": "选中",
     "candidates.turn": "第 {turn} 轮",
-    "used.score": "覆盖回复的比例",
+    "used.score": "覆盖比例",
     "used.chosen": "出现在回复中",
     "call.head": "{llm} · 第 {round} 次 · {prompt:n} + {completion:n} 词元 · {ms:ms} · 结束于 {finish}",
     "call.text": "原始回复",
