@@ -61,6 +61,8 @@ def window() -> None:
             live.reply_under_way(here, say, view)
             live.box(here, say)
         live.followed(here)
+        if not view.running:
+            state.ahead(here, view)
 
 
 window()

@@ -70,6 +70,7 @@ def step() -> None:
             trace.section(say("trace.latency"), "timer")
             trace.latency(view, say)
         live.followed(here)
+        state.ahead(here, view)
 
 
 step()

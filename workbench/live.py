@@ -43,11 +43,10 @@ def followed(here: Place) -> None:
 
     A run that is new in the store may be the one to show now, so then the whole page is drawn again.
     """
-    newest = max(stream.id for stream in state.open_store().streams())
     if os.environ.get(state.PUSH_VARIABLE):
-        follow(here.stream.id, here.stream.version, newest, on_moved=lambda: None, on_appeared=st.rerun)
+        follow(here.stream.id, here.stream.version, here.youngest, on_moved=lambda: None, on_appeared=st.rerun)
     else:
-        _look(here.scope, here.stream.version, newest)
+        _look(here.scope, here.stream.version, here.youngest)
 
 
 @st.fragment(run_every=LOOK_S)

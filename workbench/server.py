@@ -33,11 +33,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
 
-from memory import tokens
 from memory.errors import EngineError, StoreError
 from memory.stores.sql import Store, default_path
 from workbench.app import NAVIGATION
-from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE
+from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, warm
 
 APP = Path(__file__).with_name("app.py")
 COOKIE = "memory_workbench"
@@ -221,8 +220,7 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
 
     @asynccontextmanager
     async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
-        # The tokenizer takes a second to load: while the browser loads its scripts, not after.
-        asyncio.get_running_loop().run_in_executor(None, tokens.count, "")
+        asyncio.get_running_loop().run_in_executor(None, warm)
         async with _ending(pulse):
             if on_ready is not None:
                 on_ready(_address(base, token))
@@ -241,10 +239,19 @@ ROOT_SCRIPT = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", loc
 
 @cache
 def _html() -> str:
+    """Streamlit's document with our name, and with something to see until its scripts have come."""
     html = Path(get_static_dir(), "index.html").read_text("utf-8")
-    return html.replace("<head>", f"<head>{ROOT_SCRIPT}", 1).replace(
-        "<title>Streamlit</title>", "<title>Memory Workbench</title>"
+    static = APP.parent / "static"
+    splash = (
+        (static / "splash.html").read_text("utf-8").replace("<!-- logo -->", (static / "logo.svg").read_text("utf-8"))
     )
+    for old, new in (
+        ("<head>", f"<head>{ROOT_SCRIPT}"),
+        ("<title>Streamlit</title>", "<title>Memory Workbench</title>"),
+        ('<div id="root"></div>', f'<div id="root">{splash}</div>'),
+    ):
+        html = html.replace(old, new, 1)
+    return html
 
 
 def _document(request: Request) -> Response:

@@ -7,11 +7,15 @@ carried along from page to page. Views are kept by the version of what they show
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import streamlit as st
@@ -19,6 +23,7 @@ import streamlit as st
 from memory.errors import EngineError, NotFound, StoreReadOnly
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
+from workbench import components
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
@@ -51,6 +56,8 @@ class Place:
     stream: Stream
     turn: int | None
     page: int | None
+    generation: int  # of the store's words
+    youngest: int  # the id of the last stream that was begun in the store
 
     @property
     def scope(self) -> Scope:
@@ -136,8 +143,16 @@ def open_store() -> Store:
     return _opened(str(store_path()), bool(os.environ.get(READONLY_VARIABLE)))
 
 
-@st.cache_resource(show_spinner=False)
+_opening = threading.Lock()
+
+
 def _opened(path: str, readonly: bool) -> Store:
+    with _opening:
+        return _open(path, readonly)
+
+
+@lru_cache(maxsize=4)
+def _open(path: str, readonly: bool) -> Store:
     try:
         return Store.open(path, readonly=readonly)
     except StoreReadOnly:
@@ -146,12 +161,12 @@ def _opened(path: str, readonly: bool) -> Store:
 
 def all_conversations() -> tuple[ConversationRow, ...]:
     store = open_store()
-    return _conversations(store, str(store.path), store.last_seq(), store.generation())
+    return _conversations(store, store.last_seq(), store.generation())
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _conversations(_store: Store, path: str, seq: int, generation: int) -> tuple[ConversationRow, ...]:
-    return conversations(_store)
+@lru_cache(maxsize=4)
+def _conversations(store: Store, seq: int, generation: int) -> tuple[ConversationRow, ...]:
+    return conversations(store)
 
 
 # ── the place ─────────────────────────────────────────────────────────────────────────────────────────
@@ -159,18 +174,21 @@ def _conversations(_store: Store, path: str, seq: int, generation: int) -> tuple
 
 def place() -> Place | None:
     """Where the address leads; None if the store holds no conversation. Raises Missing."""
-    rows = all_conversations()
+    store = open_store()
+    generation = store.generation()
+    rows = _conversations(store, store.last_seq(), generation)
     if not rows:
         return None
     row = _conversation(rows)
     run = st.query_params.get("run") or row.main
     if run not in [r.run for r in row.runs]:
         raise Missing("run", [r.run for r in row.runs], name=run)
-    stream = open_store().require(row.scope.at(run))
+    streams = store.streams()
+    stream = next(s for s in streams if s.scope == row.scope.at(run))
     turn = _number("turn")
     if turn is not None and not 1 <= turn <= stream.turns:
         raise Missing("turn", name=turn, turns=stream.turns)
-    return Place(row, stream, turn, _number("page"))
+    return Place(row, stream, turn, _number("page"), generation, max(s.id for s in streams))
 
 
 def _conversation(rows: Sequence[ConversationRow]) -> ConversationRow:
@@ -198,17 +216,15 @@ def _number(key: str) -> int | None:
 
 
 def window(here: Place) -> WindowView:
-    store = open_store()
-    return _window(store, *_key(store, here), here.at)
+    return _window(open_store(), here.scope, here.stream.version, here.generation, here.at)
 
 
 def page(here: Place) -> PageView | None:
     """The page that the address names; None where it was not begun yet at the shown turn."""
     if here.page is None:
         return None
-    store = open_store()
     try:
-        return _page(store, *_key(store, here), here.at, here.page)
+        return _page(open_store(), here.scope, here.stream.version, here.generation, here.at, here.page)
     except NotFound as error:
         newest = window(replace(here, turn=None))
         if here.page <= len(newest.pages) + newest.gone and here.page:
@@ -217,48 +233,66 @@ def page(here: Place) -> PageView | None:
 
 
 def trace(here: Place, round_: int | None = None) -> TurnView:
-    store = open_store()
-    return _trace(store, *_key(store, here), here.at, round_)
+    return _trace(open_store(), here.scope, here.stream.version, here.generation, here.at, round_)
 
 
-def marked(here: Place) -> frozenset[int]:
-    """Turns that are marked now, whichever turn is shown."""
-    store = open_store()
-    return _marked(store, *_key(store, here))
-
-
-def with_marks(rows: Sequence[ChatRow], here: Place) -> list[ChatRow]:
-    now = marked(here)
+def with_marks(rows: Sequence[ChatRow], here: Place) -> Sequence[ChatRow]:
+    """The messages with the marks of today, whichever turn is shown."""
+    if here.is_newest:
+        return rows
+    now = _marked(open_store(), here.scope, here.stream.version, here.generation)
     return [replace(row, marked=row.marked or row.turn in now) for row in rows]
 
 
-def _key(store: Store, here: Place) -> tuple[str, Scope, int, int]:
-    return str(store.path), here.scope, here.stream.version, store.generation()
+@lru_cache(maxsize=200)
+def _window(store: Store, scope: Scope, version: int, generation: int, turn: int) -> WindowView:
+    return window_view.window(store, scope, turn or None)
 
 
-_hash_scope: dict[str | type[Any], Callable[[Any], Any]] = {Scope: str}
+@lru_cache(maxsize=50)
+def _page(store: Store, scope: Scope, version: int, generation: int, turn: int, number: int) -> PageView:
+    return window_view.page(store, scope, number, turn or None)
 
 
-@st.cache_resource(max_entries=200, show_spinner=False, hash_funcs=_hash_scope)
-def _window(_store: Store, path: str, scope: Scope, version: int, generation: int, turn: int) -> WindowView:
-    return window_view.window(_store, scope, turn or None)
+@lru_cache(maxsize=100)
+def _trace(store: Store, scope: Scope, version: int, generation: int, turn: int, round_: int | None) -> TurnView:
+    return turn_view.turn(store, scope, turn, round_)
 
 
-@st.cache_resource(max_entries=50, show_spinner=False, hash_funcs=_hash_scope)
-def _page(_store: Store, path: str, scope: Scope, version: int, generation: int, turn: int, number: int) -> PageView:
-    return window_view.page(_store, scope, number, turn or None)
+@lru_cache(maxsize=20)
+def _marked(store: Store, scope: Scope, version: int, generation: int) -> frozenset[int]:
+    return frozenset(store.state(scope, version).marked)
 
 
-@st.cache_resource(max_entries=100, show_spinner=False, hash_funcs=_hash_scope)
-def _trace(
-    _store: Store, path: str, scope: Scope, version: int, generation: int, turn: int, round_: int | None
-) -> TurnView:
-    return turn_view.turn(_store, scope, turn, round_)
+def warm() -> None:
+    """Load what the first page needs, while its scripts are still on their way to the browser."""
+    for part in iter_modules(components.__path__, "workbench.components."):
+        import_module(part.name)
+    with suppress(EngineError):  # the page will tell it
+        rows = all_conversations()
+        if rows:
+            store = open_store()
+            stream = store.require(rows[0].scope)
+            _window(store, stream.scope, stream.version, store.generation(), stream.turns)
 
 
-@st.cache_resource(max_entries=20, show_spinner=False, hash_funcs=_hash_scope)
-def _marked(_store: Store, path: str, scope: Scope, version: int, generation: int) -> frozenset[int]:
-    return frozenset(_store.state(scope, version).marked)
+def ahead(here: Place, view: WindowView | TurnView) -> None:
+    """Compute the neighbouring steps' views while the reader looks at this one: the next key finds them ready."""
+    threading.Thread(target=_look_ahead, args=(here, isinstance(view, WindowView)), daemon=True).start()
+
+
+def _look_ahead(here: Place, is_window: bool) -> None:
+    for turn in (here.at - 1, here.at + 1):
+        if 1 <= turn <= here.stream.turns:
+            with suppress(EngineError):
+                there = replace(here, turn=turn)
+                window(there) if is_window else trace(there)
+
+
+def forget() -> None:
+    """Drop everything that is kept, stores too."""
+    for kept in (_open, _conversations, _window, _page, _trace, _marked):
+        kept.cache_clear()
 
 
 # ── what cannot be shown ──────────────────────────────────────────────────────────────────────────────

@@ -12,9 +12,10 @@ OUT = Path(__file__).resolve().parents[2] / "artifacts" / "screenshots"
 SCENES = {
     "live": ("", {}),
     "live_past": ("", {"turn": 78, "page": 3}),
-    "turn": ("turn", {"turn": 100}),
+    "turn": ("turn", {}),
 }
 WHO = {"en": {"user": "ana", "conv": "house-move"}, "zh": {"user": "lin", "conv": "tea-shop"}}
+TURNS = {"en": {"turn": 98}, "zh": {"turn": 137}}  # steps in which pages left and came back
 LOCALES = {"en": "en-US", "zh": "zh-CN"}
 
 
@@ -33,7 +34,15 @@ def whole(page: Page, path: Path) -> None:
 @pytest.mark.parametrize("scene", SCENES)
 def test_picture(server, visit, scene: str, scheme: str, lang: str):
     path, query = SCENES[scene]
-    page = visit(server, path, scheme=scheme, locale=LOCALES[lang], **WHO[lang], **query)
+    page = visit(
+        server,
+        path,
+        scheme=scheme,
+        locale=LOCALES[lang],
+        **WHO[lang],
+        **query,
+        **(TURNS[lang] if scene == "turn" else {}),
+    )
     OUT.mkdir(parents=True, exist_ok=True)
     whole(page, OUT / f"{scene}_{scheme}_{lang}.png")
 

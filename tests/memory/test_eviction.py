@@ -226,7 +226,9 @@ def test_what_a_page_frees_is_what_the_window_gains(each):
         pager._arrange("")
         told = sum(e.freed_tokens for e in leaving)
         gained = before - pager.fill.used
-        assert told <= gained <= told + 26 * len(leaving) or any(e.freed_tokens == 0 for e in leaving)
+        # A fold of bookmarks may change its shape with each page that leaves, by at most a range stub.
+        near = 26 * len(leaving)
+        assert told - near <= gained <= told + near or any(e.freed_tokens == 0 for e in leaving)
 
     pager._evict = evicted
     drive(pager, each)

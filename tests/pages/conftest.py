@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import workbench
@@ -31,7 +30,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
         monkeypatch.setenv(state.STORE_VARIABLE, str(store))
         monkeypatch.delenv(state.PUSH_VARIABLE, raising=False)
         monkeypatch.delenv(state.READONLY_VARIABLE, raising=False)
-        st.cache_resource.clear()
+        state.forget()
         at = AppTest.from_file(str(APP), default_timeout=60)
         for name, value in query.items():
             at.query_params[name] = value

@@ -21,4 +21,10 @@ def part(folder: str) -> Any:
     css, js = (
         (HERE / "base" / name).read_text() + (HERE / folder / name).read_text() for name in ("part.css", "part.js")
     )
-    return st.components.v2.component(f"memory_workbench.{folder}", html=HTML, css=css, js=js)
+    component = st.components.v2.component(f"memory_workbench.{folder}", html=HTML, css=css, js=js)
+
+    def draw(*, data: dict[str, Any], **rest: Any) -> Any:
+        # In a list: Streamlit looks for tables among the values of a dictionary, and loads pandas for that.
+        return component(data=[data], **rest)
+
+    return draw

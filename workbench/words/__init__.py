@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 from string import Formatter
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -58,30 +59,10 @@ def zone_of(name: str | None) -> tzinfo:
         return UTC
 
 
-class _Fields(Formatter):
-    """`str.format` with units; a field knows the language it is written in."""
-
-    def __init__(self, words: Words) -> None:
-        self.words = words
-
-    def format_field(self, value: Any, format_spec: str) -> Any:
-        w = self.words
-        if "|" in format_spec:
-            one, many = format_spec.split("|")
-            return one if value == 1 else many
-        match format_spec:
-            case "n":
-                return w.number(value)
-            case "p":
-                return w.amount(value, "ratio")
-            case "ms":
-                return w.duration(value)
-            case "usd":
-                return w.amount(value, "usd")
-            case "score":
-                return w.score(value)
-            case _:
-                return visible(str(value), 400)
+@cache
+def _pieces(template: str) -> tuple[tuple[str, str, str], ...]:
+    """Literal text, the field after it (or ""), and how that field is shown."""
+    return tuple((text, field or "", spec or "") for text, field, spec, _ in Formatter().parse(template))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +78,28 @@ class Words:
     zone: tzinfo = UTC
 
     def __call__(self, key: str, **values: Any) -> str:
-        return _Fields(self).vformat(LANGUAGES[self.language][key], (), values)
+        said = ""
+        for text, field, spec in _pieces(LANGUAGES[self.language][key]):
+            said += text + (self._field(values[field], spec) if field else "")
+        return said
+
+    def _field(self, value: Any, spec: str) -> str:
+        match spec:
+            case "n":
+                return self.number(value)
+            case "p":
+                return self.amount(value, "ratio")
+            case "ms":
+                return self.duration(value)
+            case "usd":
+                return self.amount(value, "usd")
+            case "score":
+                return self.score(value)
+            case "":
+                return visible(str(value), 400)
+            case _:
+                one, many = spec.split("|")
+                return one if value == 1 else many
 
     # ── numbers with units ────────────────────────────────────────────────────────────────────────────
 

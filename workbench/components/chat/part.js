@@ -10,7 +10,7 @@ const shorten = (node, row, words) => {
   more.onclick = () => { body.classList.toggle("cut"); node.dataset.open = body.classList.contains("cut") ? "" : "1"; label(); };
   label();
 };
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) root.append(el("div", "log"), el("div", "empty"));
   const [log, empty] = root.children, words = data.words;

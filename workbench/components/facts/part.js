@@ -1,4 +1,4 @@
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) root.append(el("div", "title words"), el("dl"), el("div", "chips"), el("div", "note words"));
   const [title, list, chips, note] = root.children;

@@ -6,7 +6,7 @@ const draw = (svg, card) => {
   const part = (d, cls) => { const path = document.createElementNS(SPACE, "path"); path.setAttribute("d", d); path.setAttribute("class", cls); return path; };
   svg.replaceChildren(...(card.bars ? [part(card.shape.line, "bars")] : [part(card.shape.area, "area"), part(card.shape.line, "line-of")]));
 };
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) root.append(el("div", "cards"));
   const cards = root.firstChild;

@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   root.style.display = "none";
   const my = root.follow || (root.follow = start(root));

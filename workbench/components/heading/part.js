@@ -14,7 +14,7 @@ const linkButton = () => {
   button.append(icon("link"), label);
   return button;
 };
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) {
     const words = el("div", "words-of"), side = el("div", "side");

@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) root.append(el("div", "list"), el("div", "empty"));
   const [list, empty] = root.children;

@@ -14,7 +14,7 @@ const fill = (box, parts) => {
     keyed(node.querySelector(".calls"), p.calls, (c) => c, () => el("div", "call words mono"), (n, c) => set(n, c));
   });
 };
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) root.append(el("div", "sections"), el("div", "empty"));
   const [list, empty] = root.children;

@@ -1,9 +1,9 @@
-const PAUSE_MS = 90;
+const PAUSE_MS = 45;
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
 const TAKEN = "input,textarea,select,[contenteditable=true],[role=slider],[role=listbox],[role=option],[role=tab],[role=radio],[role=menu],[role=dialog] *";
 const isTaken = (event) => event.composedPath().some((node) => node.matches && node.matches(TAKEN) && !node.dataset.scrubber);
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) build(root, data);
   const my = root.walk;

@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) {
     const frame = el("div", "frame"), table = el("table"), head = el("thead"), row = el("tr");

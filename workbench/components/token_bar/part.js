@@ -1,7 +1,7 @@
 // How much of the bar a label needs, in per cent of a bar of usual width.
 const room = (label) => [...label].reduce((sum, c) => sum + (c > "\u2e80" ? 1.25 : 0.72), 0);
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) {
     const frame = el("div", "frame");
