@@ -27,7 +27,7 @@ def happened(view: WindowView, say: Words, acts: live.Acts) -> None:
 @st.fragment(key=live.WINDOW)
 def window() -> None:
     say = state.words()
-    live.notes()
+    live.begin()
     with state.told():
         here = state.place()
         if here is None:

@@ -14,7 +14,7 @@ from workbench.components.scrubber import scrubber
 @st.fragment(key=live.WINDOW)
 def step() -> None:
     say = state.words()
-    live.notes()
+    live.begin()
     with state.told():
         here = state.place()
         if here is None or not here.stream.turns:

@@ -31,8 +31,7 @@ from workbench.words import Words, escaped, visible
 
 WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
-THINK_S = 1.0  # how often a step is looked at before its reply begins
-TYPE_S = 0.4  # how often a reply under way is drawn
+TYPE_S = 0.5  # how often a reply under way is drawn
 
 
 # ── what is new ───────────────────────────────────────────────────────────────────────────────────────
@@ -44,9 +43,13 @@ def followed(here: Place) -> None:
     A run that is new in the store may be the one to show now, so then the whole page is drawn again.
     """
     if os.environ.get(state.PUSH_VARIABLE):
-        follow(here.stream.id, here.stream.version, here.youngest, on_moved=lambda: None, on_appeared=st.rerun)
+        follow(here.stream.id, here.stream.version, here.youngest, on_moved=lambda: None, on_appeared=_draw_all)
     else:
         _look(here.scope, here.stream.version, here.youngest)
+
+
+def _draw_all() -> None:
+    st.session_state[WHOLE] = True
 
 
 @st.fragment(run_every=LOOK_S)
@@ -118,29 +121,23 @@ def reply_under_way(here: Place, say: Words, view: WindowView) -> None:
     said = utterance(here.row.user, here.row.conversation)
     if said is None:
         return
-    is_received = bool(view.chat) and view.version > said.before and view.chat[-1].text == said.text
-    st.fragment(_reply, run_every=_pace(said))(said, here, say, is_received, bool(said.reply))
-
-
-def _pace(said: Utterance) -> float | None:
-    return None if said.done else TYPE_S if said.reply else THINK_S
-
-
-def _reply(said: Utterance, here: Place, say: Words, is_received: bool, has_begun: bool) -> None:
     if not said.done:
-        if said.reply and not has_begun:
-            st.rerun()  # for another pace
-        doing = say("chat.writing" if said.reply else "chat.thinking")
-        waiting("" if is_received else said.text, said.reply, doing, say)
-        return
-    if said.error is None:
-        _UNDER_WAY.pop(_key(state.open_store(), here.row.user, here.row.conversation), None)
-        st.rerun()
+        is_received = bool(view.chat) and view.version > said.before and view.chat[-1].text == said.text
+        st.fragment(_reply, run_every=TYPE_S)(said, say, is_received)
+    elif said.error is not None:
+        _no_reply(said.error, here, say)
     else:
-        _no_reply(said, said.error, here, say)
+        _forget(here.row.user, here.row.conversation)
 
 
-def _no_reply(said: Utterance, error: EngineError, here: Place, say: Words) -> None:
+def _reply(said: Utterance, say: Words, is_received: bool) -> None:
+    if said.done:  # and the push that draws the whole has not come, or nothing was written that it could tell
+        st.rerun()
+    doing = say("chat.writing" if said.reply else "chat.thinking")
+    waiting("" if is_received else said.text, said.reply, doing, say)
+
+
+def _no_reply(error: EngineError, here: Place, say: Words) -> None:
     was_lost = isinstance(error, errors.ConversationBusy | errors.BadMessage)
     with st.container(border=True, key="no_reply"):
         st.markdown(f"**:material/error: {say('chat.failed')}** · {say('chat.lost' if was_lost else 'chat.kept')}")
@@ -304,6 +301,7 @@ def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
     return say("done.refused", reason="; ".join(say.reason(r.reason) for r in record.refused) or "—")
 
 
+WHOLE = "_whole"  # session: the sidebar is to be drawn again too
 NOTES = "_notes"  # session: what acts have to tell; a callback of a fragment may not draw
 
 
@@ -311,8 +309,10 @@ def _note(text: str, icon: str) -> None:
     st.session_state.setdefault(NOTES, []).append((escaped(text), f":material/{icon}:"))
 
 
-def notes() -> None:
-    """Tell what the last acts did, once."""
+def begin() -> None:
+    """First thing in a page's fragment: draw the whole page if that was asked for, and tell what the last acts did."""
+    if st.session_state.pop(WHOLE, False):
+        st.rerun()
     for text, icon in st.session_state.pop(NOTES, []):
         st.toast(text, icon=icon)
 

@@ -41,7 +41,7 @@ from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, wa
 APP = Path(__file__).with_name("app.py")
 COOKIE = "memory_workbench"
 OPEN_PATH = "/_stcore/health"
-LOOK_S = 0.25  # how often the store is looked at while a page is open
+LOOK_S = 0.4  # how often the store is looked at while a page is open
 BEAT_S = 15.0  # a comment at least so often, so that a dead connection is noticed
 MISSING_S = 2.0  # how often a store that cannot be read is tried again
 

@@ -21,6 +21,7 @@ from typing import Any
 import streamlit as st
 
 from memory.errors import EngineError, NotFound, StoreReadOnly
+from memory.events import TurnMarked
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
 from workbench import components
@@ -237,9 +238,7 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
 
 
 def with_marks(rows: Sequence[ChatRow], here: Place) -> Sequence[ChatRow]:
-    """The messages with the marks of today, whichever turn is shown."""
-    if here.is_newest:
-        return rows
+    """The messages with the marks of now: a view shows those of its turn, as the model read it."""
     now = _marked(open_store(), here.scope, here.stream.version, here.generation)
     return [replace(row, marked=row.marked or row.turn in now) for row in rows]
 
@@ -261,7 +260,11 @@ def _trace(store: Store, scope: Scope, version: int, generation: int, turn: int,
 
 @lru_cache(maxsize=20)
 def _marked(store: Store, scope: Scope, version: int, generation: int) -> frozenset[int]:
-    return frozenset(store.state(scope, version).marked)
+    marks: dict[int, bool] = {}
+    for event in store.events(scope, upto=version, kinds=(TurnMarked.__name__,)):
+        if isinstance(event.body, TurnMarked):
+            marks[event.body.turn] = event.body.important
+    return frozenset(turn for turn, important in marks.items() if important)
 
 
 def warm() -> None:

@@ -47,6 +47,7 @@ def paged(spoken: Sequence[Turn], boundary: str, cap: int = CAP, most: int | Non
 
 
 @pytest.mark.parametrize("boundary", MIXES)
+@hypothesis.settings(max_examples=10)
 @given(spoken=turns())
 def test_every_turn_lands_on_one_page_in_order(boundary, spoken):
     pages = paged(spoken, boundary)
@@ -55,6 +56,7 @@ def test_every_turn_lands_on_one_page_in_order(boundary, spoken):
 
 
 @pytest.mark.parametrize("boundary", MIXES)
+@hypothesis.settings(max_examples=10)
 @given(spoken=turns(most_tokens=300))
 def test_no_page_grows_past_the_cap(boundary, spoken):
     assert all(sum(t.tokens for t in page) <= CAP for page in paged(spoken, boundary))
@@ -70,7 +72,7 @@ def test_the_rule_that_closed_a_page_is_named(boundary):
 
 
 @pytest.mark.parametrize("boundary", [*BOUNDARIES, "fixed_10+idle_6"])
-@hypothesis.settings(max_examples=8)
+@hypothesis.settings(max_examples=6)
 @given(each=steps(most_tokens=1_000, most=6))
 def test_the_pager_puts_every_turn_on_a_page_where_it_is_found(boundary, each):
     pager = driven(each, Settings.of(window_tokens=4_000, reply_tokens=100, boundary=boundary))

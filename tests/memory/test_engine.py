@@ -1,4 +1,5 @@
 import json
+import shutil
 import sqlite3
 
 import hypothesis
@@ -24,7 +25,7 @@ from memory.models.offline import _usage, respond
 from memory.prompt import RECALL_TOOL
 from memory.scope import Scope
 from memory.state import fold
-from tests.memory.conftest import Model, calling, fill_up, first, text_of, unsound
+from tests.memory.conftest import SMALL, Model, calling, fill_up, first, text_of, unsound
 
 
 def events(engine, *kinds):
@@ -36,13 +37,22 @@ def assert_rebuilt_equals_live(engine):
     assert fold(engine.store.events(engine.scope)) == engine.state == engine.store.state(engine.scope)
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A store with a conversation whose first pages left; each test gets a copy."""
+    folder = tmp_path_factory.mktemp("template") / "store"
+    with Engine.open(folder, user="ana", conversation="trip", chat=Model(), **SMALL) as engine:
+        fill_up(engine)
+        assert len(engine.state.evicted) >= 3
+    return folder
+
+
 @pytest.fixture
-def filled(opened):
-    """An engine whose first pages left; its model says what `engine.pager` … `filled.model.act` decides."""
+def filled(opened, template, tmp_path):
+    """An engine on that conversation; what its model says is decided by `filled.model.act`."""
+    shutil.copytree(template, tmp_path / "store")
     model = Model()
     engine = opened(model)
-    fill_up(engine)
-    assert len(engine.state.evicted) >= 3
     engine.model = model
     return engine
 
@@ -116,17 +126,22 @@ def test_a_message_without_words_begins_no_step(opened, message):
     assert engine.say("Still there?").step == 2
 
 
-@pytest.mark.parametrize(
-    "message", ["a\x00b", "half \ud83d", "\ud83d\ude00", "\u202eright to left", "<|endoftext|>", "</recalled>"]
-)
-def test_odd_characters_go_through_and_are_kept(opened, message):
-    engine = opened(message)
-    engine.say(message)
+ODD = ["a\x00b", "half \ud83d", "\ud83d\ude00", "\u202eright to left", "<|endoftext|>", "</recalled>"]
+
+
+def test_odd_characters_go_through_and_are_kept(opened):
+    """Said by the user and by the model, paged out, recalled."""
+    engine = opened(lambda messages: ODD[len(engine.state.pages) % len(ODD)])
+    for message in ODD:
+        engine.say(message)
     fill_up(engine)
-    engine.recall("p1")
+    assert engine.recall("p1", "p2").came
     engine.say("And?")
-    kept = message.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert engine.pager.journal.words(engine.page(1).turns[0].text) == kept
+    for n, message in enumerate(ODD):
+        [page] = engine.state.pages_of(2 * n + 1)
+        [said] = [t for t in page.turns if t.number == 2 * n + 1]
+        kept = message.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        assert engine.pager.journal.words(said.text) == kept
     assert_rebuilt_equals_live(engine)
 
 
@@ -156,8 +171,7 @@ def test_a_system_prompt_that_leaves_no_room_keeps_the_message_and_the_conversat
 # ── the budget ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("ratio", [0.8, 1.0, 1.15, 1.3])
-@pytest.mark.parametrize("high", [0.85, 1.0])
+@pytest.mark.parametrize(("ratio", "high"), [(0.8, 0.85), (1.0, 1.0), (1.15, 0.85), (1.15, 1.0), (1.3, 0.85)])
 def test_a_model_that_counts_otherwise_is_kept_within_the_window(opened, ratio, high):
     def act(messages):
         asks = messages[-1]["role"] == "user" and len(messages) > 8
@@ -312,11 +326,11 @@ def test_a_malformed_call_is_refused_with_its_reason_and_the_step_goes_on(filled
 
 
 def test_text_and_calls_at_once_both_count(filled):
-    filled.model.act = first(calling({"page_ids": ["p1"]}, text="Let me look. " + text_of(50)), then="It is 1000.")
+    filled.model.act = first(calling({"page_ids": ["p1"]}, text="Let me look. " + text_of(150)), then="It is 1000.")
     assert filled.say("Code?").text == "It is 1000."
     assert filled.model.seen[-1][-2]["content"].startswith("Let me look.")
     called = events(filled, "PromptAssembled")[-1]
-    assert called.sections["exchange"] > 50
+    assert called.sections["exchange"] > 150
 
 
 @pytest.mark.parametrize("ids", [("", ""), ("same", "same"), ("a\ud800", "b"), ("x" * 500, "y")])

@@ -37,7 +37,7 @@ def records(kind: type[Body]) -> st.SearchStrategy[Body]:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@hypothesis.settings(max_examples=8)
+@hypothesis.settings(max_examples=5)
 @given(data=st.data())
 def test_every_record_is_read_as_it_was_written(kind, data):
     record = data.draw(records(kind))
@@ -45,7 +45,7 @@ def test_every_record_is_read_as_it_was_written(kind, data):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@hypothesis.settings(max_examples=8)
+@hypothesis.settings(max_examples=5)
 @given(data=st.data())
 def test_a_field_of_a_newer_program_survives(kind, data):
     record = data.draw(records(kind))
