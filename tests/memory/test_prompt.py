@@ -76,7 +76,7 @@ def test_a_recalled_piece_of_a_long_message_brings_that_piece_alone():
 
 def test_pieces_side_by_side_are_one_message_and_a_gap_parts_them():
     pager = pager_of(TINY.but(low_watermark=0.85), eviction_policy=lambda page, now: abs(page.number - 2))
-    long = " ".join(f"line{n}" for n in range(400))
+    long = " ".join(f"line{n}" for n in range(460))
     pager.receive(Said(long))
     assert [m.content(pager.journal.words) for m in pager.prompt().messages if m.role == "user"] == [long]
     pager.plan()
