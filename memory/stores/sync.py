@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from memory.stores.sql import Store
 
 logger = logging.getLogger(__name__)
+
+LOOK_S = 0.1  # how soon the end of the program is seen
 
 
 def sync(store: Store, wait_s: float = 0.0) -> Drained:
@@ -42,7 +45,8 @@ class Following:
         self._every_s = every_s
         self._seq = -1
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True, name="sync")
+        # No daemon: one that is inside DuckDB when Python ends takes the process down. It ends by itself instead.
+        self._thread = threading.Thread(target=self._run, name="sync")
         self._thread.start()
 
     def close(self) -> None:
@@ -58,8 +62,11 @@ class Following:
         self.close()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._every_s):
-            self._once()
+        due = time.monotonic() + self._every_s
+        while not self._stop.wait(min(LOOK_S, self._every_s)) and threading.main_thread().is_alive():
+            if time.monotonic() >= due:
+                self._once()
+                due = time.monotonic() + self._every_s
 
     def _once(self) -> None:
         try:
