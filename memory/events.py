@@ -49,6 +49,9 @@ class Candidate:
     score: float
     dropped: str = ""
     turn: int = 0  # where in the page the score comes from
+    stage: str = ""  # that dropped it: threshold, rank, duplicate, …
+    raw: tuple[float, ...] = ()  # by channel of the retrieval, each in its own unit
+    shares: tuple[float, ...] = ()  # what each channel adds to the score
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,24 @@ class PagesRecalled(Body):
     candidates: tuple[Candidate, ...]
     right: bool | None = None  # against labels: does what is there now hold the evidence?
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PagesRetrieved(Body):
+    """A question compared with the pages: what each channel said of whom, and what dropped the losers."""
+
+    question: int  # id of its words
+    by: str  # message (each step's own), recall, user
+    strategy: str
+    embedder: str  # "": by words only
+    k: int  # the most that are chosen
+    chosen: tuple[int, ...]  # pages, best first
+    channels: tuple[str, ...]  # what `raw` and `shares` of a candidate stand for, in order
+    candidates: tuple[Candidate, ...]  # the chosen, then the next 50, best first
+    stages: dict[str, int]  # pages left after each stage, in order
+    thresholds: dict[str, float]  # what decided, by name; the unit is in the name
+    note: str = ""  # why nothing was chosen, what was fallen back to
+    ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
