@@ -22,9 +22,10 @@
     x UnknownModel         no provider by this name
     x ModelUnreachable     nobody answers at the address
     x ModelRefused         wrong key, no key, or no permission
-    x ModelOverloaded      rate limit or quota
+    * ModelOverloaded      too many calls now; `retry_after_s` may say when to come again
+      x ModelQuota         the quota is used up; waiting does not help
     x ModelTimeout         no answer in time
-    x ContextOverflow      the prompt is longer than the model takes
+    x ContextOverflow      the prompt is longer than the model takes; by how much, if it says so
     x ModelAnswerEmpty     an answer with neither text nor tool calls
     x ModelCut             the stream broke off; `partial` holds what came
   * RecordingError         a file of recorded conversations that cannot be read
@@ -92,7 +93,8 @@ class StoreLocked(StoreError): ...
 class BadQuery(StoreError): ...
 
 
-class ModelError(EngineError): ...
+class ModelError(EngineError):
+    retry_after_s: float | None = None  # what the provider asks to wait; None: it says nothing
 
 
 class UnknownModel(ModelError): ...
@@ -107,10 +109,15 @@ class ModelRefused(ModelError): ...
 class ModelOverloaded(ModelError): ...
 
 
+class ModelQuota(ModelOverloaded): ...
+
+
 class ModelTimeout(ModelError): ...
 
 
-class ContextOverflow(ModelError): ...
+class ContextOverflow(ModelError):
+    prompt_tokens: int = 0  # as the provider counts; 0: it does not say
+    limit_tokens: int = 0
 
 
 class ModelAnswerEmpty(ModelError): ...

@@ -1,6 +1,6 @@
 """One call to a language model, by its LiteLLM name; what goes wrong comes back in words.
 
-Not here: retries (the caller knows whether a second try is worth it), what a prompt says, what a tool does.
+Not here: retries (backoff.py), what a prompt says, what a tool does.
 litellm takes seconds to import, so it is imported in the functions that need it. As a library it sends no
 telemetry; its price table is read from its own package.
 """
@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,16 +24,18 @@ from memory.errors import (
     ModelCut,
     ModelError,
     ModelOverloaded,
+    ModelQuota,
     ModelRefused,
     ModelTimeout,
     ModelUnreachable,
     UnknownModel,
 )
+from memory.jsontext import object_in, readable
 from memory.models import offline
 from memory.models.offline import OFFLINE
 from memory.tokens import count
 
-__all__ = ["OFFLINE", "Answer", "ToolCall", "complete", "window_of"]
+__all__ = ["OFFLINE", "Answer", "ToolCall", "complete", "protocol_of", "readable", "window_of"]
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
@@ -66,6 +69,7 @@ def complete(
     *,
     tools: Sequence[dict[str, Any]] = (),
     tool_choice: str = "auto",
+    schema: Mapping[str, Any] | None = None,
     timeout_s: float = 60,
     max_tokens: int | None = None,
     on_text: Callable[[str], None] | None = None,
@@ -73,9 +77,11 @@ def complete(
 ) -> Answer:
     """The model's answer to `messages`; with `on_text` its text arrives there piece by piece as well.
 
-    `options` go to LiteLLM as they are (api_base, api_key, temperature, …). `timeout_s` is how long to wait
-    for the answer, in a stream for its next piece. Nothing is tried twice. Raises a ModelError whose class is
-    the kind of trouble; an answer that breaks off in the middle is ModelCut and carries what came.
+    `options` go to LiteLLM as they are (api_base, api_key, temperature, …). `schema` asks for a JSON object of that
+    shape; where the provider knows no such thing it is left out, so the messages must tell the shape as well.
+    `timeout_s` is how long to wait for the answer, in a stream for its next piece. Nothing is tried twice. Raises a
+    ModelError whose class is the kind of trouble; an answer that breaks off in the middle is ModelCut and carries
+    what came.
     """
     request: dict[str, Any] = {
         **options,
@@ -90,6 +96,9 @@ def complete(
         request["tools"] = readable(list(tools))
         if tool_choice != "auto":  # the default everywhere; some providers refuse the word
             request["tool_choice"] = tool_choice
+    if schema is not None:
+        shape = {"name": "answer", "strict": True, "schema": readable(schema)}
+        request |= {"response_format": {"type": "json_schema", "json_schema": shape}, "drop_params": True}
     started = time.perf_counter()
     heard = _streamed(request, on_text) if on_text else _whole(request)
     ms = (time.perf_counter() - started) * 1000
@@ -118,20 +127,26 @@ def window_of(llm: str) -> int | None:
     return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 
-def readable(value: Any) -> Any:
-    """The same messages with each text fit for JSON and UTF-8: halves of characters and NUL become U+FFFD.
+# How it is asked for memory operations
 
-    >>> readable({"content": "a\\ud83d b\\x00 \\ud83d\\ude00"})
-    {'content': 'a\ufffd b\ufffd 😀'}
-    """
-    if isinstance(value, str):
-        whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return whole.replace("\x00", "\ufffd")
-    if isinstance(value, Mapping):
-        return {readable(key): readable(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [readable(inner) for inner in value]
-    return value
+# They serve small models, which fail at tool calls and manage a schema; their servers are not asked here.
+LOCAL_RUNNERS = frozenset(("ollama", "ollama_chat", "llamafile", "lm_studio", "xinference", "docker_model_runner"))
+
+
+def protocol_of(llm: str, asked: str = "auto") -> tuple[str, str]:
+    """`tools` or `schema` for this model, and why: as asked, or by litellm's local table."""
+    if llm == OFFLINE:
+        return "tools", "the embedded responder calls tools and fills no schema"
+    if asked != "auto":
+        return asked, "the setting says so"
+    entry = _entry(llm)
+    if entry.get("supports_function_calling"):
+        return "tools", "LiteLLM's table says that it calls functions"
+    if entry:
+        return "schema", "LiteLLM's table does not say that it calls functions"
+    if llm.partition("/")[0] in LOCAL_RUNNERS:
+        return "schema", "LiteLLM's table does not know it, and it runs locally"
+    return "tools", "LiteLLM's table does not know it; most servers take tools"
 
 
 # The call itself
@@ -239,63 +254,9 @@ def _tool_call(call_id: str, name: str, raw: str) -> ToolCall:
     return ToolCall(call_id, readable(name.strip()), arguments, error, readable(raw))
 
 
-_BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
-
-
 def arguments_in(raw: str) -> tuple[dict[str, Any], str]:
-    """The one JSON object in `raw`, and why there is none.
-
-    Fences, prose around it, a second encoding as a string, trailing commas and bad escapes are forgiven; two
-    different objects or a cut end are not, for then anything would be a guess.
-
-    >>> arguments_in('```json\\n{"page_ids": ["p3",]}\\n```')
-    ({'page_ids': ['p3']}, '')
-    >>> arguments_in('{"page_ids": ["p3"')
-    ({}, 'the JSON breaks off or is malformed')
-    """
-    if not raw.strip():
-        return {}, ""
-    mended = _TRAILING_COMMA.sub(lambda m: m[1] or "", raw)
-    mended = _BAD_ESCAPE.sub(lambda m: m[0] if m[1] else r"\\", mended)
-    for text in (raw, mended):
-        found = _objects(text)
-        if len(found) > 1 and any(other != found[0] for other in found):
-            return {}, f"{len(found)} JSON objects where one belongs"
-        if found:
-            return readable(found[0]), ""
-    if "{" in raw:
-        return {}, "the JSON breaks off or is malformed"
-    return {}, "there is no JSON object"
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Every outermost object in the text, or in the JSON string that the text is."""
-    decoder = json.JSONDecoder(strict=False)
-    try:
-        whole = decoder.decode(text)
-    except (ValueError, RecursionError):
-        whole = None
-    if isinstance(whole, str):
-        return _objects(whole)
-    found: list[dict[str, Any]] = []
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            if not found and not _in_prose(text, at):
-                return []
-            end = at + 1
-        else:
-            found.append(value)
-        at = text.find("{", end)
-    return found
-
-
-def _in_prose(text: str, brace: int) -> bool:
-    """`{about travel}` before the object: no key follows the brace."""
-    return not re.match(r'\{\s*["}]', text[brace : brace + 200])
+    """The arguments of a call, and why they cannot be read; none at all are {}."""
+    return object_in(raw) if raw.strip() else ({}, "")
 
 
 # Tokens and money
@@ -376,7 +337,7 @@ _TROUBLES = (
         r"|exceeds? the (?:maximum|max) (?:number of )?(?:input )?tokens",
     ),
     _trouble(
-        ModelOverloaded,
+        ModelQuota,
         "has no quota left for this key; check the plan and the billing",
         r"quota|billing|insufficient.?(?:balance|funds|credit)|credit balance",
         402,
@@ -428,10 +389,44 @@ def explained(error: Exception, request: Mapping[str, Any]) -> ModelError:
                 where=_where(request),
                 timeout=request["timeout"],
             )
-            return trouble.error(f"{llm} {says} ({said})")
+            return _with_numbers(trouble.error(f"{llm} {says} ({said})"), error, said)
     if status >= 500:
         return ModelError(f"{llm} failed; ask again later ({status}: {said})")
     return ModelError(f"{llm} does not take this call; change what it names ({status}: {said})")
+
+
+_LIMIT = re.compile(r"(?:context (?:length|size|window)(?: is| of)?:? ?\(?|tokens? > ?)(\d[\d,]*)", re.IGNORECASE)
+_ASKED = (
+    re.compile(r"(\d[\d,]*) (?:tokens )?in the (?:messages|prompt|input)", re.IGNORECASE),
+    re.compile(r"(?:resulted in|request(?:ed)?|too long:) ?\(?(\d[\d,]*)", re.IGNORECASE),
+)
+
+
+def _with_numbers(ours: ModelError, theirs: Exception, said: str) -> ModelError:
+    """What a caller can act on: how long to wait, by how much the prompt is too long."""
+    ours.retry_after_s = _retry_after_s(theirs)
+    if isinstance(ours, ContextOverflow):
+        ours.limit_tokens = _figure(_LIMIT, said)
+        ours.prompt_tokens = next((n for form in _ASKED if (n := _figure(form, said))), 0)
+    return ours
+
+
+def _figure(form: re.Pattern[str], said: str) -> int:
+    found = form.search(said)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """What the Retry-After header says: seconds, or a date; None if there is none that can be read."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    said = str(headers.get("retry-after") or "").strip()
+    if re.fullmatch(r"\d{1,7}(?:\.\d*)?", said):
+        return float(said)
+    try:
+        at = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    return max(0.0, at.timestamp() - time.time())
 
 
 _CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: -|:) ?)+")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 Act = Callable[["Handler", dict[str, Any]], None]
+NONE: Mapping[str, str] = {}
 USAGE = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
 
 
@@ -35,9 +36,13 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None:
         """Quiet."""
 
-    def send(self, status: int, content: str, kind: str = "application/json") -> None:
+    def send(
+        self, status: int, content: str, kind: str = "application/json", headers: Mapping[str, str] = NONE
+    ) -> None:
         raw = content.encode()
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(raw)))
         self.end_headers()
@@ -107,9 +112,18 @@ class OpenAIServer(ThreadingHTTPServer):
 
         self.plays(act)
 
-    def fails(self, status: int, message: str, code: str = "") -> None:
+    def fails(self, status: int, message: str, code: str = "", headers: Mapping[str, str] = NONE) -> None:
         error = {"error": {"message": message, "type": code or "error", "code": code or None}}
-        self.plays(lambda handler, body: handler.send(status, json.dumps(error)))
+        self.plays(lambda handler, body: handler.send(status, json.dumps(error), headers=headers))
+
+    def in_turn(self, *orders: Callable[[OpenAIServer], None]) -> None:
+        """One order a request, each given by its verb; the last one stays."""
+        acts: list[Act] = []
+        for order in orders:
+            order(self)
+            acts.append(self.act)
+        left = iter(acts[:-1])
+        self.plays(lambda handler, body: next(left, acts[-1])(handler, body))
 
     def sends(self, status: int, content: str) -> None:
         """Something that is no JSON, as a proxy in between does."""

@@ -3,7 +3,9 @@ import json
 import queue
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
 
 import pytest
 
@@ -13,12 +15,13 @@ from memory.errors import (
     ModelCut,
     ModelError,
     ModelOverloaded,
+    ModelQuota,
     ModelRefused,
     ModelTimeout,
     ModelUnreachable,
     UnknownModel,
 )
-from memory.models.chat import OFFLINE, _litellm, arguments_in, complete, readable, window_of
+from memory.models.chat import OFFLINE, _litellm, arguments_in, complete, protocol_of, readable, window_of
 
 # litellm ignores these warnings itself, but pytest sets the filters anew for each test.
 pytestmark = [
@@ -138,6 +141,39 @@ def test_a_conversation_with_tool_messages_goes_out_whole(server):
     assert sent[2]["tool_calls"] == [call]
 
 
+SHAPE = {"type": "object", "properties": {"reply": {"type": "string"}}, "required": ["reply"]}
+
+
+def test_a_schema_goes_out_as_the_format_of_the_answer(server):
+    server.says('{"reply": "Hi"}')
+    assert ask(server, schema=SHAPE).text == '{"reply": "Hi"}'
+    sent = server.asked[0]["response_format"]
+    assert sent["type"] == "json_schema"
+    assert sent["json_schema"]["schema"] == SHAPE
+    assert "drop_params" not in server.asked[0]
+
+
+# How it is asked for memory operations
+
+
+@pytest.mark.parametrize(
+    ("llm", "asked", "protocol", "why"),
+    [
+        ("gpt-4o-mini", "auto", "tools", "says that it calls functions"),
+        ("openai/my-own", "auto", "tools", "does not know it"),
+        ("ollama/llama3", "auto", "schema", "does not say that it calls functions"),
+        ("ollama_chat/my-own:1b", "auto", "schema", "it runs locally"),
+        ("ollama/llama3", "tools", "tools", "the setting says so"),
+        ("gpt-4o-mini", "schema", "schema", "the setting says so"),
+        (OFFLINE, "schema", "tools", "fills no schema"),
+    ],
+)
+def test_the_protocol_is_chosen_by_model_with_the_reason(llm, asked, protocol, why):
+    chosen, because = protocol_of(llm, asked)
+    assert chosen == protocol
+    assert why in because
+
+
 # Hostile text
 
 
@@ -221,8 +257,8 @@ TROUBLE = {
     "not allowed": (lambda s: s.fails(403, "Country not supported"), ModelRefused, "what it may do"),
     "rate limit": (lambda s: s.fails(429, "Rate limit reached"), ModelOverloaded, "wait and ask again"),
     "quota": (lambda s: s.fails(429, "You exceeded your current quota", "insufficient_quota"),
-              ModelOverloaded, "check the plan and the billing"),
-    "unpaid": (lambda s: s.fails(402, "Insufficient Balance"), ModelOverloaded, "check the plan and the"),
+              ModelQuota, "check the plan and the billing"),
+    "unpaid": (lambda s: s.fails(402, "Insufficient Balance"), ModelQuota, "check the plan and the"),
     "busy": (lambda s: s.fails(503, "The model is overloaded"), ModelOverloaded, "wait and ask again"),
     "broken": (lambda s: s.fails(500, "The server had an error"), ModelError, "failed; ask again later (500"),
     "bad gateway": (lambda s: s.sends(502, "<html>bad gateway</html>"),
@@ -253,6 +289,45 @@ def test_trouble_is_named_with_the_model_and_what_would_be_right(server, order, 
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
     assert len(server.asked) == 1  # nothing is tried twice
+
+
+@pytest.mark.parametrize(
+    ("header", "low", "high"),
+    [("7", 7, 7), ("0.5", 0.5, 0.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0), ("soon", None, None), ("", None, None)],
+)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_how_long_the_provider_asks_to_wait_comes_with_the_error(server, header, low, high, streamed):
+    server.fails(429, "Rate limit reached", headers={"retry-after": header})
+    with pytest.raises(ModelOverloaded) as caught:
+        ask(server, on_text=(lambda text: None) if streamed else None)
+    wait = caught.value.retry_after_s
+    assert (wait is None) if low is None else (low <= wait <= high)
+
+
+def test_a_date_to_come_again_at_is_so_many_seconds_away(server):
+    server.fails(503, "overloaded", headers={"retry-after": formatdate(time.time() + 40, usegmt=True)})
+    with pytest.raises(ModelOverloaded) as caught:
+        ask(server)
+    assert 35 < caught.value.retry_after_s <= 40
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "limit"),
+    [
+        ("This model's maximum context length is 8,192 tokens. However, your messages resulted in 9000 tokens.",
+         9000, 8192),
+        ("This model's maximum context length is 2048 tokens. However, you requested 2500 tokens "
+         "(2000 in the messages, 500 in the completion).", 2000, 2048),
+        ("request (1234 tokens) exceeds the available context size (512 tokens), try increasing it", 1234, 512),
+        ("prompt is too long: 208310 tokens > 200000 maximum", 208310, 200000),
+        ("the request exceeds the available context size", 0, 0),
+    ],
+)  # fmt: skip
+def test_by_how_much_a_prompt_is_too_long_comes_with_the_error(server, message, asked, limit):
+    server.fails(400, message)
+    with pytest.raises(ContextOverflow) as caught:
+        ask(server)
+    assert (caught.value.prompt_tokens, caught.value.limit_tokens) == (asked, limit)
 
 
 def test_a_login_page_is_no_answer(server):
