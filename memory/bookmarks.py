@@ -1,8 +1,8 @@
 """What stays in the window in place of a page: a few keywords, and the stub that carries them.
 
 A generator reads one page and what the other pages hold, and returns 2-5 keywords, or none: "nothing here is worth
-a keyword" is an answer. No model is asked here. Stubs follow the paging preprint (arXiv 2604.12376, withdrawn),
-which found that short stubs beat rich ones: a rich one looks sufficient and stops the recall.
+a keyword" is an answer. No model is asked here (keywords.py asks one, later). Stubs follow the paging preprint (arXiv
+2604.12376, withdrawn), which found that short stubs beat rich ones: a rich one looks sufficient and stops the recall.
 
 Measured on LoCoMo, pages of ten turns: how often the page named first by the keywords alone is the right one (BM25
 over stubs of at most 24 tokens, n = 1,982). `rarity` .35 when it knows all pages and .33 when each page sees only
@@ -61,6 +61,7 @@ EVERYWHERE = 0.6  # share of the other pages; the names of the two speakers, the
 REPEATS = 6  # a word said more often on a page gains nothing further
 UNKNOWN = 2.5  # zipf of a word that no list holds: a name, a product, a slip of the pen
 LONGEST = 24  # characters of a word
+LONGEST_CHOSEN = 40  # characters of a keyword that a model or a person chose
 
 Generator = Callable[["PageWords", "Corpus"], tuple[str, ...]]
 Key = str  # a word as pages are compared by it: stemmed, lower case; "" for a word that is no keyword
@@ -144,7 +145,27 @@ def random(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     return _keywords(singles, MOST_PHRASES)
 
 
-BOOKMARKS: dict[str, Generator] = {f.__name__: f for f in (heuristic, tfidf, rarity, random)}
+def hybrid(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """The preprint's heuristic, and in front of it one phrase that tells the page from all others."""
+    weights = _weights(words, corpus)
+    own = [p for p in _read(words).phrases if not any(corpus.key_df(key, words.page) for key in p.keys)]
+    scored = sorted(own, key=lambda p: -_score(p.keys, weights))  # stable: the first said wins a tie
+    telling = [p.text for p in scored if _score(p.keys, weights) > 0]
+    return _keywords((*telling[:1], *heuristic(words, corpus), *telling[1:2]), MOST)
+
+
+def llm(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """What stands until a model was asked about the page (keywords.py): the words of `rarity`."""
+    return rarity(words, corpus)
+
+
+def llm_batch(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """The same, where the model is asked about all closed pages at once."""
+    return rarity(words, corpus)
+
+
+BOOKMARKS: dict[str, Generator] = {f.__name__: f for f in (heuristic, tfidf, rarity, random, hybrid, llm, llm_batch)}
+BY_MODEL = {"llm": "rarity", "llm_batch": "rarity"}  # who made the first bookmark of a generator that asks a model
 
 
 def named(generator: str | Generator) -> Generator:
@@ -153,6 +174,15 @@ def named(generator: str | Generator) -> Generator:
     if generator not in BOOKMARKS:
         raise UnknownName("bookmark generator", generator, BOOKMARKS)
     return BOOKMARKS[generator]
+
+
+def tidy(keywords: Iterable[str], fewest: int = 1, most: int = MOST) -> tuple[str, ...]:
+    """Keywords that somebody else chose, fit for a stub: clean, different, short; none if fewer than `fewest` are."""
+    kept: dict[str, str] = {}
+    for keyword in map(_clean, keywords):
+        if keyword and len(keyword) <= LONGEST_CHOSEN:
+            kept.setdefault(keyword.casefold(), keyword)
+    return tuple(kept.values())[:most] if len(kept) >= fewest else ()
 
 
 # Stubs

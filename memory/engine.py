@@ -1,31 +1,38 @@
 """The engine: one conversation, a model, a store. Says a message through, and knows what happened.
 
-A step: take the lease → receive (safe on disk before anything else) → plan → prompt → model ⇄ recall → settle.
-Each part commits; no model call runs inside a transaction. Nothing here decides about pages (pager.py does).
+A step: take the lease → receive (safe on disk before anything else) → plan → prompt → model ⇄ memory → settle.
+Each part commits; no model call runs inside a transaction, and every one that fails is in the log. Nothing here
+decides about pages (pager.py does), nor what a model may ask (operations.py).
 """
 
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from memory import tokens
-from memory.errors import EngineError, ModelCut, ModelError, NotFound, RecallLoop
-from memory.events import ModelCalled, ModelFailed, PagesRecalled
+from memory import templates, tokens
+from memory.cooperative import Decision, Summary, decide
+from memory.errors import ContextOverflow, EngineError, ModelCut, ModelError, NotFound, RecallLoop
+from memory.events import MemoryWorkFailed, ModelCalled, ModelFailed, PagesRecalled
 from memory.journal import MemoryJournal
+from memory.keywords import Ask, Improved, Outcome, Unreadable, improve_bookmarks
 from memory.look import Window, window_now
-from memory.models.chat import Answer, ToolCall, complete, window_of
+from memory.models.backoff import Backoff, persistent
+from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
+from memory.operations import ROOMY, TOOLS, Operation, Speech, of_answer, of_call, offer, offered, schema
 from memory.pager import Pager, Request, Said
 from memory.pages import Page
-from memory.prompt import RECALL_TOOL, Message, call_tokens, offers_recall
+from memory.prompt import MARKS, Message, call_tokens, offers_recall
 from memory.redaction import clean
 from memory.scope import LIVE, Scope
+from memory.serving import Served, is_due, names, needs_no_answer, serve
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
 from memory.state import State
@@ -37,7 +44,8 @@ from memory.window import Fill
 
 Complete = Callable[..., Answer]
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
-MOST_REFS = 20  # page names that one call may give
+WORK_TOKENS = 800  # of an answer about the memory
+ESCALATED = 0.7  # importance from which the chat model itself names a page: a change, "remember", a mark
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,15 @@ class Reply(Shown):
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Worked:
+    """What memory work came to: page numbers."""
+
+    improved: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()  # the rule-made bookmark stays
+    changed: tuple[int, ...] = ()  # meanwhile, so that the answer no longer fits
+
+
 class Engine(Shown):
     """
     >>> engine = Engine.open("store", user="ana", conversation="trip")     # doctest: +SKIP
@@ -85,13 +102,20 @@ class Engine(Shown):
         *,
         chat: Complete = complete,
         options: Mapping[str, Any] | None = None,
+        memory_options: Mapping[str, Any] | None = None,
         timeout_s: float = 60.0,
         wait_s: float = 30.0,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.store = store
         self.scope = scope
         self.pager = pager
         self._chat, self._options = chat, dict(options or {})
+        self._memory_options = None if memory_options is None else dict(memory_options)
+        self._sleep = sleep
+        self._offered_for: Settings | None = None
+        self._protocol = ("", "")
+        pager.consult = self._consult
         self._timeout_s, self._wait_s = timeout_s, wait_s
         self._owns_store = False
         self._following: Following | None = None
@@ -109,8 +133,10 @@ class Engine(Shown):
         system: str = "",
         title: str = "",
         options: Mapping[str, Any] | None = None,
+        memory_options: Mapping[str, Any] | None = None,
         timeout_s: float = 60.0,
         wait_s: float = 30.0,
+        sleep: Callable[[float], None] = time.sleep,
         chat: Complete = complete,
         boundary: Any = None,
         eviction: Any = None,
@@ -120,6 +146,8 @@ class Engine(Shown):
         """Open a conversation, begun if it is new.
 
         `llm` is any LiteLLM name; `options` (api_base, api_key, temperature, …) go to LiteLLM and are never stored.
+        `memory_options` are those of the setting `memory_llm`; without them `options` serve it too where both models
+        have the same provider, for a key goes to nobody else.
         `boundary`, `eviction`, `bookmarks` take a registered name or a function; other keywords are settings.
         A conversation that was imported or replayed goes on as a branch of its newest run.
         """
@@ -138,7 +166,10 @@ class Engine(Shown):
                 **_functions(own),
                 clock=opened.clock,
             )
-            engine = cls(opened, pager, scope, chat=chat, options=options, timeout_s=timeout_s, wait_s=wait_s)
+            engine = cls(
+                opened, pager, scope, chat=chat, options=options, memory_options=memory_options,
+                timeout_s=timeout_s, wait_s=wait_s, sleep=sleep,
+            )  # fmt: skip
             engine._begin(settings, changes, system, title)
             undo.pop_all()
         return engine
@@ -165,6 +196,16 @@ class Engine(Shown):
             self.pager.refresh()
             yield
 
+    def _take_up_offer(self) -> None:
+        """What the model may ask of its memory, and by which protocol, follows the settings."""
+        s = self.state.settings
+        if s is self._offered_for:
+            return
+        self._protocol = protocol_of(s.llm, s.protocol)
+        roomy = s.llm != OFFLINE and self._protocol[0] == "tools" and s.window_tokens >= ROOMY
+        self.pager.offers(offer(self._protocol[0], offered(s.operations, roomy=roomy)))
+        self._offered_for = s
+
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
     def say(self, message: str, *, important: bool = False, on_text: Callable[[str], None] | None = None) -> Reply:
@@ -177,6 +218,7 @@ class Engine(Shown):
             self._following = Following(self.store)  # the analytical store follows, off the reply path
         with self._held():
             clock = _Stages()
+            self._take_up_offer()
             self._close_left_open()
             turn = self.pager.receive(Said(message, important=important))
             self.pager.commit()
@@ -204,87 +246,132 @@ class Engine(Shown):
     def _answer(self, turn: Turn, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:
         self.pager.plan(self.pager.journal.words(turn.text))
         clock.done("plan")
-        answer, recalled, used = self._converse(clock, on_text)
-        reply = self.pager.reply(Said(answer.text, role="assistant"))
-        self.pager.settle(answer.text, clock.ms)
+        step = _Step(clock, Speech(on_text), streamed=on_text is not None)
+        self._converse(step)
+        reply = self.pager.reply(Said(step.speech.text, role="assistant"))
+        self.pager.settle(step.speech.text, clock.ms)
         self.pager.commit()
         clock.done("settle")
         return Reply(
             text=self.pager.journal.words(reply.text),
             step=self.state.step,
             turn=reply.number,
-            recalled=tuple(recalled),
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-            cost_usd=used.cost_usd,
+            recalled=tuple(step.served.recalled),
+            prompt_tokens=step.used.prompt_tokens,
+            completion_tokens=step.used.completion_tokens,
+            cost_usd=step.used.cost_usd,
             ms=clock.ms,
         )
 
-    def _converse(self, clock: _Stages, on_text: Callable[[str], None] | None) -> tuple[Answer, list[int], _Usage]:
-        """Call the model; answer its recalls; call it again; at the last round without the tool."""
-        recalled: list[int] = []
-        exchange: list[Message] = []
-        used = _Usage()
+    def _converse(self, step: _Step) -> None:
+        """Call the model; do what it asks of its memory; call it again; at the last round it may ask no more."""
         rounds = self.state.settings.recall_rounds
-        for round_ in range(rounds + 1):
-            final = round_ == rounds
-            answer = self._call(round_, exchange, final, clock, on_text)
-            used.add(answer)
+        for step.round in range(rounds + 1):
+            answer = self._call(step, final=step.round == rounds)
+            step.used.add(answer)
             if not answer.calls:
-                return answer, recalled, used
-            if final:
+                return
+            if step.round == rounds:
                 break
-            exchange += self._exchange(answer, recalled, sum(m.tokens for m in exchange))
+            operations = [of_call(c.id, c.name, c.arguments, c.error) for c in answer.calls]
+            step.exchange += self._exchange(answer, operations, step)
+            if step.speech.text and needs_no_answer(operations):
+                return
             self._commit_on_the_way()
-            clock.done("recall")
+            step.clock.done("recall")
         raise RecallLoop(
             f"{self.state.settings.llm} asked for pages {rounds} times in one step and never answered: "
             "raise recall_rounds, lower window use so that pages stay, or take another model"
         )
 
-    def _call(self, round_: int, exchange: Sequence[Message], final: bool, clock: _Stages, on_text: Any) -> Answer:
-        prompt = self.pager.prompt(round_, exchange)
+    def _call(self, step: _Step, *, final: bool) -> Answer:
+        """The model's answer; for a prompt that it takes for too long, room is made once."""
+        try:
+            return self._call_once(step, final=final)
+        except ContextOverflow as error:
+            beside = sum(m.tokens for m in step.exchange)
+            if step.cut or not self.pager.cut_down(error.limit_tokens, beside):
+                raise
+            step.cut = True
+        return self._call_once(step, final=final)
+
+    def _call_once(self, step: _Step, *, final: bool) -> Answer:
+        prompt = self.pager.prompt(step.round, step.exchange)
         chat = prompt.to_chat(self.pager.journal.words)
         self._commit_on_the_way()
-        clock.done("assemble")
-        llm = self.state.settings.llm
-        needs_tool = offers_recall(self.state, exchange)
-        try:
-            answer = self._chat(
+        step.clock.done("assemble")
+        llm, form = self.state.settings.llm, self._form(step, final=final)
+        as_json = "schema" in form
+        step.speech.begin(as_json=as_json)
+        answer = self._tried(
+            lambda: self._chat(
                 llm,
                 chat,
-                tools=[RECALL_TOOL] if needs_tool else [],
-                tool_choice="none" if final and needs_tool else "auto",
+                **form,
                 timeout_s=self._timeout_s,
                 max_tokens=self.state.settings.reply_tokens,
-                on_text=on_text,
+                on_text=step.speech.piece if step.streamed else None,
                 options=self._options,
-            )
-        except ModelError as error:
-            self._note_failure(round_, llm, error)
-            raise
-        clock.done("model")
-        answer = _with_ids(answer, round_)
-        said = self.pager.said
-        self.pager.add(
-            ModelCalled(
-                round=round_,
-                llm=answer.llm,
-                prompt_tokens=answer.prompt_tokens,
-                completion_tokens=answer.completion_tokens,
-                cost_usd=answer.cost_usd,
-                ms=answer.ms,
-                finish=answer.finish_reason,
-                reply=said(answer.text) if answer.text else 0,
-                calls=tuple(Call(c.id, c.name, said(c.raw or _arguments(c))) for c in answer.calls),
-            )
+            ),
+            lambda failure: self._note_failure(step.round, llm, failure),
         )
+        step.speech.end(answer.text)
+        step.clock.done("model")
+        answer = _taken_apart(answer, step.round) if as_json else _with_ids(answer, step.round)
+        self.pager.add(self._called(answer, step.round, protocol=self._protocol[0] if form["tools"] or as_json else ""))
         return answer
 
-    def _note_failure(self, round_: int, llm: str, error: ModelError) -> None:
+    def _form(self, step: _Step, *, final: bool) -> dict[str, Any]:
+        """How the model may ask of its memory this time, as the arguments of a call."""
+        told = self.pager.offer
+        if not offers_recall(self.state, step.exchange):
+            return {"tools": [], "tool_choice": "auto"}
+        if told.protocol == "schema":
+            known = [] if final else names(self.pager, step.served)
+            return {"tools": [], "tool_choice": "auto", "schema": schema(known, told.operations)}
+        return {"tools": [TOOLS[name] for name in told.operations], "tool_choice": "none" if final else "auto"}
+
+    def _tried(self, call: Callable[[], Answer], failed: Callable[[_Failure], None]) -> Answer:
+        """The answer at the latest try; each failure is told before anybody waits."""
+        backoff = Backoff(self.state.settings.retry_s)
+        return persistent(
+            call, backoff, lambda *failure: failed(_Failure(*failure)), sleep=self._sleep, chance=random.random
+        )
+
+    def _called(self, answer: Answer, round_: int, *, task: str = "reply", protocol: str = "") -> ModelCalled:
+        said = self.pager.said
+        return ModelCalled(
+            round=round_,
+            llm=answer.llm,
+            prompt_tokens=answer.prompt_tokens,
+            completion_tokens=answer.completion_tokens,
+            cost_usd=answer.cost_usd,
+            ms=answer.ms,
+            finish=answer.finish_reason,
+            reply=said(answer.text) if answer.text else 0,
+            calls=tuple(Call(c.id, c.name, said(c.raw or _arguments(c))) for c in answer.calls),
+            task=task,
+            protocol=protocol,
+        )
+
+    def _note_failure(self, round_: int, llm: str, failure: _Failure, task: str = "reply") -> None:
+        error = failure.error
         partial = error.partial if isinstance(error, ModelCut) else ""
-        kept = self.pager.said(partial) if partial else 0
-        self.pager.add(ModelFailed(round_, llm, type(error).__name__, clean(str(error)), kept))
+        asked, limit = (error.prompt_tokens, error.limit_tokens) if isinstance(error, ContextOverflow) else (0, 0)
+        self.pager.add(
+            ModelFailed(
+                round=round_,
+                llm=llm,
+                error=type(error).__name__,
+                message=clean(str(error)),
+                partial=self.pager.said(partial) if partial else 0,
+                task=task,
+                attempt=failure.attempt,
+                again_in_s=None if failure.again_in_s is None else round(failure.again_in_s, 3),
+                prompt_tokens=asked,
+                limit_tokens=limit,
+            )
+        )
         self.pager.commit()
 
     def _commit_on_the_way(self) -> None:
@@ -296,39 +383,167 @@ class Engine(Shown):
         finally:
             journal.durable = True  # type: ignore[attr-defined]
 
-    def _exchange(self, answer: Answer, recalled: list[int], before: int) -> list[Message]:
-        """The model's calls and our answers, as messages of this step only; `before`: tokens of earlier ones."""
+    def _exchange(self, answer: Answer, operations: Sequence[Operation], step: _Step) -> list[Message]:
+        """The model's calls and our answers, as messages of this step only."""
+        if self.pager.offer.protocol == "schema":
+            return self._exchange_in_words(answer, operations, step)
         write, said = self.pager.journal.write, self.pager.said
         calls = tuple(Call(c.id, c.name, said(_arguments(c))) for c in answer.calls)
         size = MESSAGE_TOKENS + tokens.count(answer.text)
         size += sum(call_tokens(c.name, _arguments(c), tokens.count) for c in answer.calls)
         parts = (said(answer.text),) if answer.text else ()
         messages = [Message("assistant", "exchange", parts, size, calls=calls)]
-        for call in answer.calls:
-            result = self._result(call, recalled, before + sum(m.tokens for m in messages))
-            messages.append(
-                Message("tool", "exchange", (write(result),), tokens.count(result) + MESSAGE_TOKENS, answers=call.id)
-            )
+        for operation in operations:
+            beside = sum(m.tokens for m in (*step.exchange, *messages))
+            result = serve(operation, self.pager, step.served, beside)
+            size = tokens.count(result) + MESSAGE_TOKENS
+            messages.append(Message("tool", "exchange", (write(result),), size, answers=operation.call))
         return messages
 
-    def _result(self, call: ToolCall, recalled: list[int], beside: int) -> str:
-        if call.name != "recall":
-            self.pager.refuse(call.id, 'no such tool; the only one is "recall"')
-            return 'there is no such tool; the only one is "recall"'
-        if call.error:
-            self.pager.refuse(call.id, f"the arguments cannot be read: {call.error}")
-            return f'the arguments cannot be read ({call.error}); send {{"page_ids": ["p3"], "question": "…"}}'
-        refs = call.arguments.get("page_ids") or []
-        refs = refs if isinstance(refs, list) else [refs]
-        question = call.arguments.get("question") or ""
-        request = Request(
-            pages=tuple(str(ref) for ref in refs[:MOST_REFS]),
-            question=clean(question if isinstance(question, str) else str(question)),
-            call=call.id,
-        )
-        record = self.pager.recall(request, came_before=len(recalled), beside=beside)
-        recalled += record.came
-        return told(record, self.state, self.pager.journal.words)
+    def _exchange_in_words(self, answer: Answer, operations: Sequence[Operation], step: _Step) -> list[Message]:
+        """As an answer and what became of it between marks, for a model that knows no tools."""
+        size = MESSAGE_TOKENS + tokens.count(answer.text)
+        asked = Message("assistant", "exchange", (self.pager.said(answer.text),), size)
+        results: list[str] = []
+        for operation in operations:
+            beside = sum(m.tokens for m in (*step.exchange, asked)) + sum(map(tokens.count, results))
+            results.append(serve(operation, self.pager, step.served, beside))
+        words = f"<tool_result>\n{MARKS.sub('‹', chr(10).join(results))}\n</tool_result>"
+        write = self.pager.journal.write
+        # By the user, for that is the only role that every model's template takes at this place.
+        return [asked, Message("user", "exchange", (write(words),), tokens.count(words) + MESSAGE_TOKENS)]
+
+    # ── memory work by a model ────────────────────────────────────────────────────────────────────────
+
+    @property
+    def protocol(self) -> tuple[str, str]:
+        """How the chat model asks for pages, `tools` or `schema`, and why so."""
+        return protocol_of(self.settings.llm, self.settings.protocol)
+
+    @property
+    def memory_llm(self) -> str:
+        """Who does memory work; "": nobody, for the embedded responder draws no conclusions."""
+        llm = self.settings.memory_llm or self.settings.llm
+        return "" if llm == OFFLINE else llm
+
+    def _asking(self, task: str, llm: str, asked: list[Answer | _Failure]) -> Ask:
+        """A function that asks `llm` about the memory; what happens is kept in `asked`, for the log."""
+
+        def ask(prompt: str, shape: Mapping[str, Any]) -> str:
+            answer = self._tried(
+                lambda: self._chat(
+                    llm,
+                    [{"role": "user", "content": prompt}],
+                    tools=[],
+                    tool_choice="auto",
+                    schema=shape,
+                    timeout_s=self._timeout_s,
+                    max_tokens=WORK_TOKENS,
+                    on_text=None,
+                    options=self._options_of(llm),
+                ),
+                asked.append,
+            )
+            asked.append(answer)
+            return answer.text
+
+        return ask
+
+    def _options_of(self, llm: str) -> dict[str, Any]:
+        """A key goes to the provider that it was given for, and to no other."""
+        chat = self.settings.llm
+        if llm == chat:
+            return self._options
+        if self._memory_options is not None:
+            return self._memory_options
+        provider = llm.partition("/")[0] if "/" in llm else ""
+        return self._options if provider and chat.startswith(f"{provider}/") else {}
+
+    def _log_asked(self, task: str, llm: str, asked: Sequence[Answer | _Failure]) -> None:
+        for each in asked:
+            if isinstance(each, Answer):
+                self.pager.add(self._called(each, 0, task=task))
+            else:
+                self._note_failure(0, llm, each, task)
+
+    def _consult(self, pages: Sequence[Page], message: str) -> Decision:
+        """Whom cooperative eviction would keep, by the model; the draft is not written meanwhile."""
+        llm, asked = self.memory_llm, list[Answer | _Failure]()
+        if not llm:
+            return Decision(fallback="no model is set for memory work")
+        summaries = [Summary(p.number, f"{p.first}-{p.last}", self.pager.summary(p)) for p in pages]
+        decision = decide(summaries, message, self._asking("eviction", llm, asked), self.settings.cooperative_asks)
+        self._log_asked("eviction", llm, asked)
+        if decision.raw:
+            self._note_unreadable("eviction", tuple(p.number for p in pages), llm, decision.fallback, decision.raw)
+        return decision
+
+    def _note_unreadable(self, task: str, pages: tuple[int, ...], llm: str, reason: str, raw: str = "") -> None:
+        self.pager.add(MemoryWorkFailed(task, pages, llm, clean(reason), self.pager.said(raw) if raw else 0))
+
+    def work(self, most: int = 20) -> Worked:
+        """Do the memory work that is due: a model's keywords for up to `most` closed pages that have a rule's.
+
+        The conversation is held to read and to write, not while the model is asked. Raises ConversationBusy.
+        """
+        with self._held():
+            due = self._due()[:most]
+            words = {page.number: self.pager.spoken(page) for page in due}
+            others = {p.number: self.pager.summary(p) for p in self.state.pages.values() if p.closed and p.bookmark}
+        improved: list[int] = []
+        failed: list[int] = []
+        changed: list[int] = []
+        for llm in dict.fromkeys(map(self._namer, due)):
+            mine = [page for page in due if self._namer(page) == llm]
+            asked: list[Answer | _Failure] = []
+            outcomes = self._outcomes(llm, [words[p.number] for p in mine], others, asked)
+            with self._held():
+                self._log_asked("bookmark", llm, asked)
+                for outcome in outcomes:
+                    if isinstance(outcome, Unreadable):
+                        self._note_unreadable("bookmark", outcome.pages, llm, outcome.reason, outcome.raw)
+                        failed += outcome.pages
+                    else:
+                        old = next(p for p in mine if p.number == outcome.page)
+                        (improved if self._improve(old, outcome) else changed).append(outcome.page)
+                self.pager.commit()
+        return Worked(tuple(improved), tuple(failed), tuple(changed))
+
+    def _due(self) -> list[Page]:
+        """Closed pages that a model is still to be asked about; where it failed once, the rule's keywords stay."""
+        due = [page for page in self.state.pages.values() if is_due(page, self.settings.bookmarks)]
+        if not due or not self.memory_llm:
+            return []
+        failures = self.store.events(self.scope, kinds=["MemoryWorkFailed"])
+        failed = {n for e in failures if isinstance(e.body, MemoryWorkFailed) and e.body.task == "bookmark"
+                  for n in e.body.pages}  # fmt: skip
+        return [page for page in due if page.number not in failed]
+
+    def _namer(self, page: Page) -> str:
+        """The chat model itself at turning points, if there is a cheaper one for the rest."""
+        chat = self.settings.llm
+        return chat if page.importance >= ESCALATED and chat != OFFLINE else self.memory_llm
+
+    def _outcomes(
+        self, llm: str, pages: list[Any], others: Mapping[int, str], asked: list[Answer | _Failure]
+    ) -> list[Outcome]:
+        s = self.settings
+        template = templates.named(s.bookmark_template).with_key(s.bookmark_key)
+        ask = self._asking("bookmark", llm, asked)
+        if s.bookmarks == "llm_batch":
+            return _or_failed(pages, lambda some: improve_bookmarks(some, ask, template, batch=True))
+        outcomes: list[Outcome] = []
+        for page in pages:
+            outcomes += _or_failed([page], lambda some: improve_bookmarks(some, ask, template, others=others))
+        return outcomes
+
+    def _improve(self, old: Page, outcome: Improved) -> bool:
+        """Put the model's keywords in place of the rule's, if the page is still what it was asked about."""
+        page = self.state.pages.get(old.number)
+        if page is None or page.turns != old.turns or not is_due(page, self.settings.bookmarks):
+            return False
+        self.pager.bookmark_as(page, outcome.keywords, self.settings.bookmarks)
+        return True
 
     # ── people ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -408,17 +623,12 @@ def resolved(settings: Settings) -> Settings:
     return settings.but(window_tokens=window_of(settings.llm) or UNKNOWN_WINDOW)
 
 
-def told(record: PagesRecalled, state: State, words: Callable[[int], str]) -> str:
-    """What the model reads as the result of its recall."""
-    lines = []
-    for number in record.came:
-        page = state.pages[number]
-        turns = f"turns {page.first}-{page.last}"
-        lines.append(f"{page.name} ({turns}) is back; read it between the <recalled> marks above.")
-    lines += [f"p{number} is in your window already." for number in record.resident]
-    lines += [words(part.text) for part in record.opened]
-    lines += [f"{refusal.ref}: {refusal.reason}" for refusal in record.refused]
-    return "\n".join(lines) or "No page that left the window matches."
+def _or_failed(pages: list[Any], improve: Callable[[list[Any]], list[Outcome]]) -> list[Outcome]:
+    """What came of it; a model that could not be asked leaves these pages as they are, and the others alone."""
+    try:
+        return improve(pages)
+    except ModelError as error:
+        return [Unreadable(tuple(p.page for p in pages), f"{type(error).__name__}: {error}", "")]
 
 
 def _arguments(call: ToolCall) -> str:
@@ -436,6 +646,15 @@ def _with_ids(answer: Answer, round_: int) -> Answer:
     return replace(answer, calls=tuple(calls))
 
 
+def _taken_apart(answer: Answer, round_: int) -> Answer:
+    """An answer under the schema with what it asks as calls; one that cannot be read asks for a better one."""
+    spoken = of_answer(answer.text)
+    if spoken.error:
+        return replace(answer, calls=(ToolCall(f"op_{round_}_0", "reply", {}, spoken.error),))
+    calls = [ToolCall(f"op_{round_}_{n}", name, arguments) for n, (name, arguments) in enumerate(spoken.calls)]
+    return replace(answer, calls=tuple(calls))
+
+
 def _functions(own: Mapping[str, Any]) -> dict[str, Any]:
     """The strategies that are functions, as the pager takes them; names go into the settings."""
     known = {"boundary": "boundary", "eviction": "eviction_policy", "bookmarks": "generator"}
@@ -446,6 +665,13 @@ def _parent(store: Store, scope: Scope) -> Stream | None:
     """The run that a new live run continues, if there is any with decisions in it."""
     runs = [s for s in store.streams(scope.user, scope.conversation) if s.scope.run not in (scope.run, "recorded")]
     return runs[0] if runs else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    error: ModelError
+    attempt: int
+    again_in_s: float | None
 
 
 class _Stages:
@@ -472,3 +698,17 @@ class _Usage:
         self.completion_tokens += answer.completion_tokens
         unknown = self.cost_usd is None or answer.cost_usd is None
         self.cost_usd = None if unknown else (self.cost_usd or 0.0) + (answer.cost_usd or 0.0)
+
+
+@dataclass(slots=True)
+class _Step:
+    """What one step has come to so far."""
+
+    clock: _Stages
+    speech: Speech
+    streamed: bool
+    round: int = 0
+    exchange: list[Message] = field(default_factory=list)
+    served: Served = field(default_factory=Served)
+    used: _Usage = field(default_factory=_Usage)
+    cut: bool = False  # room was made for a model that took the prompt for too long

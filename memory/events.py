@@ -166,6 +166,8 @@ class PageEvicted(Body):
     cause: str
     used_tokens: int  # before it left
     limit_tokens: int  # what was exceeded
+    decided_by: str = ""  # of the cooperative policy: rule, age, model, or fallback
+    why: str = ""  # of this page; with `fallback`, why nobody better decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +266,8 @@ class ModelCalled(Body):
     finish: str
     reply: int  # id of the raw reply's words
     calls: tuple[Call, ...] = ()
+    task: str = "reply"  # or memory work: eviction, bookmark
+    protocol: str = ""  # how it was offered memory operations: tools, schema; "": not at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +277,31 @@ class ModelFailed(Body):
     error: str  # class
     message: str
     partial: int = 0  # id of what came before it broke
+    task: str = "reply"
+    attempt: int = 1
+    again_in_s: float | None = None  # until the same is tried again; None: it is not
+    prompt_tokens: int = 0  # of a prompt that was too long, as the provider counted it; 0: it did not say
+    limit_tokens: int = 0  # what it takes; 0: it did not say
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRefused(Body):
+    """Something that the model asked of its memory and that was not done; the model is told as well."""
+
+    call: str
+    operation: str  # recall, search_memory, remember, bookmark, forget; reply: an answer that cannot be read; else "?"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWorkFailed(Body):
+    """Work on the memory that a model was asked for and that came to nothing; what a rule made instead stays."""
+
+    task: str  # eviction, bookmark
+    pages: tuple[int, ...]
+    llm: str
+    reason: str
+    raw: int = 0  # id of the words that could not be used; 0: none came
 
 
 @dataclass(frozen=True, slots=True)

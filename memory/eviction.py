@@ -11,11 +11,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
+from types import MappingProxyType
 
 from memory.errors import UnknownName
 from memory.pages import Page
 
 Score = Callable[[Page, int], float]
+Figures = Mapping[int, float]  # by page
+
+NONE: Figures = MappingProxyType({})
+STEP = 1e-6  # of a score that recency decides between equals
+UNDECIDED = 3.0
 
 
 def fifo(page: Page, now: int) -> float:
@@ -45,6 +51,20 @@ def importance(page: Page, now: int) -> float:
     return page.importance + 0.01 * min(1.0, page.heat_at(now))
 
 
+def relevance(page: Page, now: int, relevant: Figures = NONE) -> float:
+    """As much as the page has to do with the new message, 0..1; among equals the recently used stays.
+
+    The pager gives `relevant`, for a page does not know the message; pages that it does not name have nothing to do
+    with it.
+    """
+    return relevant.get(page.number, 0.0) + STEP * page.used_at
+
+
+def cooperative(page: Page, now: int, verdicts: Figures = NONE) -> float:
+    """As rules and the model decided (cooperative.py); where nobody did, the least recently used leaves first."""
+    return verdicts.get(page.number, UNDECIDED) + STEP * page.used_at
+
+
 def belady(demands: Mapping[int, Sequence[int]]) -> Score:
     """The oracle: evict the page used farthest in the future.
 
@@ -63,7 +83,7 @@ def _next(steps: Sequence[int], now: int) -> float:
 
 
 EVICTION: dict[str, Score] = {
-    f.__name__: f for f in (fifo, lru, lfu, recency_frequency, hyperbolic, importance)
+    f.__name__: f for f in (fifo, lru, lfu, recency_frequency, hyperbolic, importance, relevance, cooperative)
 }
 
 

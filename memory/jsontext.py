@@ -99,3 +99,27 @@ def _objects(text: str) -> list[dict[str, Any]]:
 def _in_prose(text: str, brace: int) -> bool:
     """`{about travel}` before the object: no key follows the brace."""
     return not re.match(r'\{\s*["}]', text[brace : brace + 200])
+
+
+# An escape whose end, or whose other half, comes with the next piece; an even number of backslashes before it are text.
+_CUT_ESCAPE = re.compile(
+    r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3}|u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?)?)\Z"
+)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)(\\?)', re.DOTALL)
+
+
+def string_at(raw: str, at: int) -> tuple[str, bool]:
+    """What the JSON string whose quote stands at `at` says so far, and whether it ended.
+
+    >>> string_at('"the budget is \\\\u9884\\\\u7b', 0)
+    ('the budget is 预', False)
+    """
+    found = _STRING.match(raw, at)
+    if found is None:
+        return "", False
+    ended = raw[found.end() : found.end() + 1] == '"'
+    body = found[1] + found[2]
+    if not ended and (cut := _CUT_ESCAPE.search(body)):
+        body = body[: cut.start(1)]
+    body = _BAD_ESCAPE.sub(lambda m: m[0] if m[1] else r"\\", body)
+    return str(readable(json.loads(f'"{body}"', strict=False))), ended

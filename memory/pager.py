@@ -7,15 +7,16 @@ next decision sees them, and committed together: a commit is a whole piece of a 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
-from memory import boundaries, eviction, tokens
-from memory.bookmarks import Corpus, Generator, PageWords, describe, parse_page_ref, stub
+from memory import boundaries, cooperative, eviction, templates, tokens
+from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, parse_page_ref, stub
 from memory.bookmarks import named as named_generator
-from memory.errors import BadMessage
+from memory.errors import BadMessage, UnknownName
 from memory.events import (
     Body,
     BookmarkMade,
@@ -41,7 +42,18 @@ from memory.events import (
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
 from memory.pages import Bookmark, Page, guest_tokens
-from memory.prompt import CUT_TOKENS, Message, Prompt, Settled, assemble, call_tokens, instruction_tokens
+from memory.prompt import (
+    CUT_TOKENS,
+    PROTOCOLS,
+    RECALL_ONLY,
+    Message,
+    Offer,
+    Prompt,
+    Settled,
+    assemble,
+    call_tokens,
+    instruction_tokens,
+)
 from memory.redaction import Redact, clean, redact
 from memory.retrieval import TextIndex
 from memory.settings import Settings
@@ -53,6 +65,7 @@ from memory.window import Fill, can_be_free, fill, make_room, page_in, page_room
 NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
+CHOSEN = "model"  # origin of a bookmark that the model made by itself, in the conversation
 NAMED = 1.5  # how much more the score of a page counts that the model named
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
@@ -102,6 +115,11 @@ class _Wanted:
             target.append(page.number)
 
 
+Consult = Callable[[Sequence[Page], str], cooperative.Decision]  # undecided pages, the message
+NOBODY_ASKED = cooperative.Decision(fallback="no model decides here")
+ASKED_BEFORE = cooperative.Decision(fallback="room was made in the middle of a step")
+
+
 class _Strategies(NamedTuple):
     """What the settings name, as functions."""
 
@@ -131,7 +149,10 @@ class Pager:
         self.redactor = redactor
         self.track_use = track_use
         self._boundary, self._eviction, self._generator = boundary, eviction_policy, generator
+        self.offer: Offer = RECALL_ONLY
         self._instructions = instruction_tokens(tokens.count)
+        self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
+        self._consulted = NOBODY_ASKED
         self._draft: list[Body] = []
         self._index: TextIndex | None = None
         self._corpus: Corpus | None = None
@@ -174,7 +195,16 @@ class Pager:
             self._chosen = (self.state.settings, self._looked_up(self.state.settings))
         return self._chosen[1]
 
+    def offers(self, offer: Offer) -> None:
+        """What the model may ask of its memory from the next prompt on, and how it is told."""
+        self.offer = offer
+        self._instructions = instruction_tokens(tokens.count, offer)
+
     def _looked_up(self, s: Settings) -> _Strategies:
+        if s.protocol not in PROTOCOLS:
+            raise UnknownName("protocol", s.protocol, PROTOCOLS)
+        cooperative.named(s.cooperative_asks)
+        templates.named(s.bookmark_template)
         return _Strategies(
             boundaries.named(self._boundary or s.boundary, s),
             eviction.named(self._eviction or s.eviction),
@@ -311,7 +341,8 @@ class Pager:
     def _close(self, page: Page, rule: str) -> None:
         importance, why = weigh(self._texts(page), self._is_marked(page))
         self.add(PageClosed(page.number, rule, importance, why))
-        if page.bookmark and not self._is_marked(page):  # made while it grew, of what it held then
+        chosen = page.bookmark and page.bookmark.origin == CHOSEN
+        if page.bookmark and not chosen and not self._is_marked(page):  # made while it grew, of what it held then
             self._bookmark(self.state.pages[page.number])
 
     def _is_marked(self, page: Page) -> bool:
@@ -329,6 +360,11 @@ class Pager:
         source = PageWords(page.number, tuple(t.words(self.journal.words) for t in marked)) if marked else page_words
         make = self.strategies.keywords
         keywords = make(source, corpus) or make(page_words, corpus)
+        origin = "user" if marked else self._origin
+        self.bookmark_as(page, keywords, origin, MARKED_WEIGHT if marked else 1.0)
+
+    def bookmark_as(self, page: Page, keywords: Sequence[str], origin: str, weight: float = 1.0) -> None:
+        """Give the page these keywords; none leave a bare `[p7]`."""
         text = stub(page.number, keywords, self.state.settings.stub_tokens)
         write = self.journal.write
         self.add(
@@ -339,8 +375,8 @@ class Pager:
                     keywords=write(",".join(keywords)) if keywords else 0,
                     description=write(self._described(page)),
                     tokens=tokens.count(text),
-                    origin="user" if marked else self._origin,
-                    weight=MARKED_WEIGHT if marked else 1.0,
+                    origin=origin,
+                    weight=weight,
                     made_at=self.state.step,
                 ),
             )
@@ -353,7 +389,8 @@ class Pager:
 
     @property
     def _origin(self) -> str:
-        return self.state.settings.bookmarks if self._generator is None else "custom"
+        name = self.state.settings.bookmarks
+        return "custom" if self._generator is not None else BY_MODEL.get(name, name)
 
     def _known_corpus(self) -> Corpus:
         if self._corpus is None:
@@ -362,6 +399,23 @@ class Pager:
                 if page.closed:
                     self._corpus.add(PageWords(page.number, self._texts(page)))
         return self._corpus
+
+    @property
+    def index(self) -> TextIndex:
+        """The words of the whole conversation, for a search that brings nothing."""
+        return self._known_index()
+
+    def summary(self, page: Page) -> str:
+        """The page in a line: its most telling sentence, and its keywords."""
+        if page.bookmark is None:
+            return self._described(page)
+        words = self.journal.words
+        keywords = words(page.bookmark.keywords) if page.bookmark.keywords else ""
+        return f"{words(page.bookmark.description)} [{keywords}]" if keywords else words(page.bookmark.description)
+
+    def spoken(self, page: Page) -> PageWords:
+        """The page's words, a text a turn, who says it in front."""
+        return PageWords(page.number, tuple(f"{t.name}: {t.words(self.journal.words)}" for t in page.turns))
 
     def _known_index(self) -> TextIndex:
         if self._index is None:
@@ -381,20 +435,71 @@ class Pager:
         """Make room if the window is above its high watermark; then arrange the stubs for this message."""
         self._about = message
         self._arrange(message)  # guests may have left since, and their bookmarks take room again
+        self._consulted = self._ask_whom_to_keep(message)
         self._make_room(message)
+        if self.consult is not None:
+            self._consulted = ASKED_BEFORE
 
     def _make_room(self, message: str, need: int = 0, cause: str = "", keep: Collection[int] = ()) -> None:
         """Until it is enough: what a page frees is known only once its bookmark is made."""
-        while leaving := make_room(
-            self.state, self._instructions, self.strategies.score, need=need, cause=cause, keep=keep
-        ):
+        score = self._score(message)
+        while leaving := make_room(self.state, self._instructions, score, need=need, cause=cause, keep=keep):
             self._evict(leaving)
             self._arrange(message)
+
+    def _score(self, message: str) -> eviction.Score:
+        """The policy, told what a page does not know of itself."""
+        score = self.strategies.score
+        if score is eviction.relevance:
+            return partial(eviction.relevance, relevant=self._relevant(message))
+        if score is eviction.cooperative:
+            return partial(eviction.cooperative, verdicts=cooperative.scores(self._verdicts()))
+        return score
+
+    def _relevant(self, message: str) -> dict[int, float]:
+        """What each closed resident page has to do with the message, by its words, as a share of the best one's."""
+        among = [page.number for page in self.state.residents if page.closed]
+        if not message.strip() or not among:
+            return {}
+        hits = self._known_index().search(message, len(among), among=among, min_coverage=0.0).hits
+        return {hit.page: round(hit.score / hits[0].score, 4) for hit in hits}
+
+    def _verdicts(self) -> dict[int, cooperative.Verdict]:
+        """Who decided about which resident page: rules first, then what the model said in this step."""
+        rules = cooperative.ruled(self.state.residents, self.state.turn, self.state.settings.old_turns)
+        return {**self._consulted.verdicts, **rules}
+
+    def _ask_whom_to_keep(self, message: str) -> cooperative.Decision:
+        """The model's word, where the policy wants it, room is needed, and rules do not find enough of it."""
+        if self.consult is None or self.strategies.score is not eviction.cooperative:
+            return NOBODY_ASKED
+        self._consulted = NOBODY_ASKED
+        leaving = make_room(self.state, self._instructions, self._score(message))
+        rules = self._verdicts()
+        if all(evicted.page in rules for evicted in leaving):
+            return NOBODY_ASKED
+        numbers = [c.page for c in leaving[0].candidates if c.page not in rules]
+        return self.consult([p for n in numbers if not (p := self.state.pages[n]).guest_until], message)
+
+    def cut_down(self, limit_tokens: int, beside: int = 0) -> bool:
+        """Make room once as if the window held `limit_tokens`, down to the low watermark; whether any page left.
+
+        For a model that took the prompt for too long. `beside`: tokens of this step's calls and results.
+        """
+        before = self.state.counts.evictions
+        s = self.state.settings
+        target = int(min(limit_tokens or s.window_tokens, s.window_tokens) * s.low_watermark)
+        need = max(1, s.window_tokens - target + scaled(self.state, beside))
+        self._make_room(self._about, need=need, cause="the model took the prompt for too long")
+        return self.state.counts.evictions > before
 
     def _evict(self, leaving: Iterable[PageEvicted]) -> None:
         for evicted in leaving:
             if self.state.pages[evicted.page].bookmark is None:  # write first, drop after
                 self._bookmark(self.state.pages[evicted.page])
+            if self.strategies.score is eviction.cooperative:
+                by, why = cooperative.reason(evicted.page, self._verdicts(), self._consulted.fallback)
+                evicted = replace(evicted, decided_by=by, why=why)
             self.add(evicted)
 
     def _arrange(self, message: str) -> None:
@@ -409,14 +514,14 @@ class Pager:
             beside = scaled(self.state, sum(m.tokens for m in exchange))
             self._make_room(self._about, need=beside, cause="makes room for this step's recalls")
         write, words = self.journal.write, self.journal.words
-        prompt = assemble(self.state, words, write, tokens.count, exchange, self._settled)
+        prompt = assemble(self.state, words, write, tokens.count, exchange, self._settled, self.offer)
         self.add(PromptAssembled(round_, prompt.rows, prompt.sections, prompt.tokens, prompt.hash))
         return prompt
 
     def _fitting(self, exchange: Sequence[Message]) -> Sequence[Message]:
         """Without its first calls and their results, where they cannot fit beside what they brought."""
         room = can_be_free(self.state, self._instructions)
-        starts = [i for i, m in enumerate(exchange) if m.calls]
+        starts = [i for i, m in enumerate(exchange) if m.role == "assistant"]
         fitting = (exchange[i:] for i in starts if scaled(self.state, sum(m.tokens for m in exchange[i:])) <= room)
         return next(fitting, ())
 

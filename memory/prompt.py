@@ -58,6 +58,26 @@ RECALL_TOOL: dict[str, Any] = {
     },
 }
 
+PROTOCOLS = {
+    "auto": "by model: tools where it calls functions, else schema",
+    "tools": "native tool calls",
+    "schema": "one JSON object an answer, whose schema names the pages that left",
+}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What the model may ask of its memory, and how it is told; see operations.py."""
+
+    operations: tuple[str, ...] = ("recall",)
+    protocol: str = "tools"
+    instructions: str = INSTRUCTIONS  # where there is something to ask for
+    plain: str = INSTRUCTIONS  # where there is not
+    beside: str = json.dumps([RECALL_TOOL])  # what goes with the messages, to be counted
+
+
+RECALL_ONLY = Offer()
+
 Write = Callable[[str], int]  # words to their id
 Count = Callable[[str], int]  # words to their number of tokens
 
@@ -140,13 +160,14 @@ def assemble(
     count: Count,
     exchange: Iterable[Message] = (),
     settled: Settled | None = None,
+    offer: Offer = RECALL_ONLY,
 ) -> Prompt:
     """The prompt for the state as it is; `exchange`: recall calls and their results of this step so far.
 
     `settled` keeps the messages of pages that change no more, from one prompt of a conversation to the next.
     """
     exchange = tuple(exchange)
-    messages = [_system(state, write, count, with_tool=offers_recall(state, exchange))]
+    messages = [_system(state, write, count, offer, with_tool=offers_recall(state, exchange))]
     if state.stubs.tokens:
         messages.append(_stubs(state, write, count))
     messages += [_recalled(page, words, write, count) for page in state.residents if page.guest_until]
@@ -161,14 +182,19 @@ def offers_recall(state: State, exchange: Sequence[Message] = ()) -> bool:
 
 
 @cache
-def instruction_tokens(count: Count) -> int:
-    """Of the instructions and of the tool that they tell about."""
-    return count(INSTRUCTIONS) + 1 + tool_tokens(count)
+def instruction_tokens(count: Count, offer: Offer = RECALL_ONLY) -> int:
+    """Of the instructions and of the tools or the schema that they tell about."""
+    return max(_told_tokens(count, offer.instructions) + tool_tokens(count, offer), _told_tokens(count, offer.plain))
 
 
 @cache
-def tool_tokens(count: Count) -> int:
-    return count(json.dumps([RECALL_TOOL]))
+def tool_tokens(count: Count, offer: Offer = RECALL_ONLY) -> int:
+    return count(offer.beside)
+
+
+@cache
+def _told_tokens(count: Count, instructions: str) -> int:
+    return count(instructions) + 1
 
 
 def call_tokens(name: str, arguments: str, count: Count) -> int:
@@ -176,9 +202,10 @@ def call_tokens(name: str, arguments: str, count: Count) -> int:
     return CALL_TOKENS + count(name) + count(arguments)
 
 
-def _system(state: State, write: Write, count: Count, *, with_tool: bool) -> Message:
-    parts: tuple[int, ...] = (write(INSTRUCTIONS),)
-    tokens = instruction_tokens(count) + MESSAGE_TOKENS - (0 if with_tool else tool_tokens(count))
+def _system(state: State, write: Write, count: Count, offer: Offer, *, with_tool: bool) -> Message:
+    told = offer.instructions if with_tool else offer.plain
+    parts: tuple[int, ...] = (write(told),)
+    tokens = _told_tokens(count, told) + MESSAGE_TOKENS + (tool_tokens(count, offer) if with_tool else 0)
     if state.system:
         parts = (state.system, write("\n\n"), *parts)
         tokens += state.system_tokens

@@ -26,9 +26,10 @@ def number(
     )
 
 
-def name(default: str, says: str, registry: str = "") -> Any:
+def name(default: str, says: str, registry: str = "", *, may_be_empty: bool = False) -> Any:
     """A choice by name; `registry` says which dictionary of strategies it is looked up in."""
-    return field(default=default, metadata={"says": says, "unit": "name", "registry": registry})
+    metadata = {"says": says, "unit": "name", "registry": registry, "may_be_empty": may_be_empty}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,14 @@ class Settings:
     """
 
     llm: str = name("workbench/offline", "The chat model, by its LiteLLM name.")
+    memory_llm: str = name(
+        "", "The model for memory work, a cheaper one perhaps; empty: the chat model.", may_be_empty=True
+    )
+    protocol: str = name("auto", "How the model asks for pages: tools, schema, or auto by model.", "protocol")
+    operations: str = name(
+        "auto", "What it may ask, joined by +, or all; auto: recall, with a real model also search_memory and bookmark."
+    )
+    retry_s: float = number(90, 0, 3_600, "seconds", "So long a busy or unreachable model is tried again; 0: never.")
     window_tokens: int = number(0, 0, 4_000_000, "tokens", "The window's budget; 0 takes the model's own.")
     reply_tokens: int = number(500, 16, 64_000, "tokens", "Kept free for the reply.")
     high_watermark: float = number(0.85, 0.2, 1.0, "share of the window", "Above it pages leave.")
@@ -53,7 +62,13 @@ class Settings:
     topic_overlap: float = number(0.15, 0, 1, "Jaccard overlap", "topic_shift: a page closes below this.")
     topic_turns: int = number(5, 1, 50, "turns", "topic_shift: how many turns back are compared.")
     eviction: str = name("lru", "Which page leaves first.", "eviction policy")
+    old_turns: int = number(200, 0, 100_000, "turns", "cooperative: a page so old may go unasked; 0: none may.")
+    cooperative_asks: str = name(
+        "ranking", "cooperative: ranking asks once for all pages, verdicts for a yes or no on each.", "question"
+    )
     bookmarks: str = name("rarity", "What makes a page's keywords.", "bookmark generator")
+    bookmark_template: str = name("entities", "What llm and llm_batch look for on a page.", "bookmark template")
+    bookmark_key: str = name("", "What is key here, in your own words; joins the template.", may_be_empty=True)
     recall_k: int = number(3, 1, 20, "pages", "Pages a recall by question brings at the most.")
     recall_coverage: float = number(
         0.2, 0, 1, "share of the question's rarity", "If the best page matches less, a recall by question brings none."
@@ -75,7 +90,7 @@ class Settings:
             if (number := _number(f.type, value)) is not value:
                 object.__setattr__(self, f.name, value := number)
             if "low" not in f.metadata:
-                if not isinstance(value, str) or not value:
+                if not isinstance(value, str) or not (value or f.metadata["may_be_empty"]):
                     raise BadSetting(f"{f.name} must be a name, not {value!r}")
                 continue
             low, high, unit = f.metadata["low"], f.metadata["high"], f.metadata["unit"]

@@ -24,6 +24,8 @@ from memory.events import (
     MessageReceived,
     MessageReplied,
     ModelCalled,
+    ModelFailed,
+    OperationRefused,
     PageClosed,
     PageEvicted,
     PagePagedIn,
@@ -281,12 +283,23 @@ def _called(state: State, body: ModelCalled, step: int) -> Changes:
         cost_usd=c.cost_usd + (body.cost_usd or 0.0),
         calls=c.calls + 1,
     )
-    if not body.prompt_tokens or not state.prompt_estimate:
+    if body.task != "reply" or not body.prompt_tokens or not state.prompt_estimate:
         return {"counts": counts}
     seen = min(2.0, max(0.5, body.prompt_tokens / state.prompt_estimate))
     # The fuller the prompt, the more it tells, and the less time is left to learn it.
     weight = min(1.0, max(0.3, state.prompt_estimate / max(1, state.settings.window_tokens)))
     return {"counts": counts, "count_ratio": (1 - weight) * state.count_ratio + weight * seen}
+
+
+def _failed(state: State, body: ModelFailed, step: int) -> Changes:
+    """A provider that refuses a prompt as too long tells how it counts, and is believed at once."""
+    if body.task != "reply" or not body.prompt_tokens or not state.prompt_estimate:
+        return {}
+    return {"count_ratio": min(2.0, max(state.count_ratio, body.prompt_tokens / state.prompt_estimate))}
+
+
+def _operation_refused(state: State, body: OperationRefused, step: int) -> Changes:
+    return {"counts": replace(state.counts, refused=state.counts.refused + 1)}
 
 
 def _finished(state: State, body: StepFinished, step: int) -> Changes:
@@ -315,6 +328,8 @@ _CHANGES: dict[str, Any] = {
         (GuestLeft, _guest_left),
         (PromptAssembled, _assembled),
         (ModelCalled, _called),
+        (ModelFailed, _failed),
+        (OperationRefused, _operation_refused),
         (StepFinished, _finished),
         (StepAbandoned, _abandoned),
     )

@@ -314,12 +314,18 @@ def _range(entry: dict[str, Any]) -> str:
 def _choices(registry: str) -> list[str]:
     from memory.bookmarks import BOOKMARKS
     from memory.boundaries import BOUNDARIES
+    from memory.cooperative import QUESTIONS
     from memory.eviction import EVICTION
+    from memory.prompt import PROTOCOLS
+    from memory.templates import TEMPLATES
 
     known: dict[str, Iterable[str]] = {
         "boundary": BOUNDARIES,
         "eviction policy": EVICTION,
         "bookmark generator": BOOKMARKS,
+        "bookmark template": TEMPLATES,
+        "protocol": PROTOCOLS,
+        "question": QUESTIONS,
     }
     return sorted(known[registry])
 

@@ -18,11 +18,13 @@ from memory.events import (
     BookmarkMade,
     ConversationStarted,
     Event,
+    MemoryWorkFailed,
     MessageReceived,
     MessageReplied,
     ModelCalled,
     ModelFailed,
     PagesRecalled,
+    PagesRetrieved,
     PromptAssembled,
     StubsArranged,
     TextRedacted,
@@ -225,6 +227,8 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
     PromptAssembled: _prompt,
     ModelCalled: lambda b: (b.reply, *(c.arguments for c in b.calls)),
     ModelFailed: lambda b: (b.partial,),
+    PagesRetrieved: lambda b: (b.question,),
+    MemoryWorkFailed: lambda b: (b.raw,),
 }
 
 

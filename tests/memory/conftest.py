@@ -271,7 +271,7 @@ def first(*answers: str | Answer, then: str | Answer = "Noted.") -> Turnwise:
     return lambda messages: left.pop(0) if left else then
 
 
-SMALL = {"window_tokens": 1_500, "reply_tokens": 100, "boundary": "fixed_4"}
+SMALL = {"window_tokens": 1_500, "reply_tokens": 100, "boundary": "fixed_4", "retry_s": 0}
 
 
 @pytest.fixture

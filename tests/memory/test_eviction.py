@@ -86,7 +86,7 @@ def test_with_one_more_frame_lru_never_faults_more(demands, frames):
 
 def test_an_unknown_policy_lists_the_known_ones():
     with pytest.raises(
-        UnknownName, match="no eviction policy named 'lur'; choose one of: fifo, hyperbolic, importance, lfu"
+        UnknownName, match="no eviction policy named 'lur'; choose one of: cooperative, fifo, hyperbolic"
     ):
         named("lur")
 

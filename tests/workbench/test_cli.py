@@ -97,7 +97,7 @@ def test_backup_and_delete(store, tmp_path):
     ("args", "says"),
     [
         (["show", "900"], "turns go from 1 to 191"),
-        (["replay", "--set", "eviction=lur"], "no eviction policy named 'lur'; choose one of: fifo"),
+        (["replay", "--set", "eviction=lur"], "no eviction policy named 'lur'; choose one of: cooperative, fifo"),
         (["replay", "--set", "page_turns=many"], "page_turns must be a number, not 'many'"),
         (["replay", "--set", "page_turns"], "--set takes name=value"),
         (["replay", "-c", "nowhere"], "no conversation 'nowhere'"),

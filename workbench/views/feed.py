@@ -11,14 +11,17 @@ from memory.events import (
     ConversationStarted,
     Event,
     GuestLeft,
+    MemoryWorkFailed,
     MessageReceived,
     MessageReplied,
     ModelCalled,
     ModelFailed,
+    OperationRefused,
     PageClosed,
     PageEvicted,
     PagePagedIn,
     PagesRecalled,
+    PagesRetrieved,
     PagesUsed,
     PromptAssembled,
     SettingsChanged,
@@ -50,6 +53,8 @@ def text_ids(events: Iterable[Event]) -> set[int]:
             ids |= {body.bookmark.stub, body.bookmark.description, body.bookmark.keywords}
         elif isinstance(body, PagesRecalled):
             ids |= {body.question, *(part.text for part in body.opened)}
+        elif isinstance(body, PagesRetrieved):
+            ids.add(body.question)
         elif isinstance(body, ConversationStarted):
             ids.add(body.title)
     return ids - {0}
@@ -138,6 +143,21 @@ def _failed(b: ModelFailed, texts: Texts, stubs: Stubs) -> Told:
     return "failed", "error", 0, 0, {"llm": b.llm, "error": b.error, "message": b.message}
 
 
+def _refused(b: OperationRefused, texts: Texts, stubs: Stubs) -> Told:
+    return "not_done", "error", 0, 0, {"operation": b.operation, "reason": b.reason}
+
+
+def _work_failed(b: MemoryWorkFailed, texts: Texts, stubs: Stubs) -> Told:
+    values = {"task": b.task, "pages": _names(b.pages), "llm": b.llm, "reason": b.reason}
+    return "work_failed", "error", b.pages[0] if b.pages else 0, 0, values
+
+
+def _retrieved(b: PagesRetrieved, texts: Texts, stubs: Stubs) -> Told:
+    values = {"by": b.by, "question": small(texts.get(b.question, ""), SNIPPET), "chosen": _names(b.chosen),
+              "strategy": b.strategy, "note": b.note}  # fmt: skip
+    return "retrieved", "quiet", b.chosen[0] if b.chosen else 0, 0, values
+
+
 def _finished(b: StepFinished, texts: Texts, stubs: Stubs) -> Told:
     return "finished", "quiet", 0, 0, {"ms": sum(b.ms.values())}
 
@@ -180,6 +200,9 @@ _TELL: dict[type, Callable[[Any, Texts, Stubs], Told]] = {
     PromptAssembled: _assembled,
     ModelCalled: _called,
     ModelFailed: _failed,
+    OperationRefused: _refused,
+    MemoryWorkFailed: _work_failed,
+    PagesRetrieved: _retrieved,
     StepFinished: _finished,
     StepAbandoned: _abandoned,
     TurnMarked: _marked,
@@ -207,6 +230,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "assembled": ("tokens", "messages", "round"),
     "called": ("llm", "prompt", "completion", "ms", "cost", "calls"),
     "failed": ("llm", "error", "message"),
+    "not_done": ("operation", "reason"),
+    "work_failed": ("task", "pages", "llm", "reason"),
+    "retrieved": ("by", "question", "chosen", "strategy", "note"),
     "finished": ("ms",),
     "abandoned": ("reason",),
     "marked": ("turn", "by"),

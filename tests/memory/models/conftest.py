@@ -125,6 +125,18 @@ class OpenAIServer(ThreadingHTTPServer):
         left = iter(acts[:-1])
         self.plays(lambda handler, body: next(left, acts[-1])(handler, body))
 
+    def answers(self, think: Callable[[dict[str, Any]], str]) -> None:
+        """To each request what `think` says about its body."""
+
+        def act(handler: Handler, body: dict[str, Any]) -> None:
+            asked = list(self.asked)
+            self.says(think(body))
+            answer, self.act = self.act, act
+            self.asked[:] = asked
+            answer(handler, body)
+
+        self.plays(act)
+
     def sends(self, status: int, content: str) -> None:
         """Something that is no JSON, as a proxy in between does."""
         self.plays(lambda handler, body: handler.send(status, content, "text/html"))

@@ -1,0 +1,162 @@
+"""Does what the model asked of its memory, and says in words what came of it.
+
+Every operation ends in the log: a recall and a search with what they considered, a bookmark as any other, and what
+is not done as a refusal with its reason. The words that go back to the model are plain sentences; nothing is paged
+in by a search, and nothing is remembered beyond the conversation here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
+from memory.events import Candidate, OperationRefused, PagesRecalled, PagesRetrieved
+from memory.operations import Forget, MakeBookmark, Malformed, Operation, Recall, Remember, SearchMemory
+from memory.pager import CHOSEN, Pager, Request
+from memory.pages import Page
+from memory.state import State
+
+FOUND = 5  # pages that a search names
+LINE = 120  # characters of the words that it shows of each
+NO_LONG_TERM = "long-term memory is not switched on in this engine"
+
+
+@dataclass(slots=True)
+class Served:
+    """What was done in a step so far."""
+
+    recalled: list[int] = field(default_factory=list)  # pages that came back
+    opened: list[str] = field(default_factory=list)  # names of stubs that a range was opened to
+
+
+def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -> str:
+    """Do it, and what the model reads of it. `beside`: tokens of this step's calls and results so far."""
+    match operation:
+        case Recall():
+            request = Request(operation.pages, operation.question, call=operation.call)
+            record = pager.recall(request, came_before=len(served.recalled), beside=beside)
+            served.recalled += record.came
+            served.opened += [_name(part.first, part.last) for part in record.opened]
+            return told(record, pager.state, pager.journal.words)
+        case SearchMemory():
+            return _search(operation, pager)
+        case MakeBookmark():
+            return _bookmark(operation, pager)
+        case Remember():
+            return refuse(pager, operation.call, "remember", NO_LONG_TERM)
+        case Forget():
+            return refuse(pager, operation.call, "forget", NO_LONG_TERM)
+        case Malformed():
+            pager.add(OperationRefused(operation.call, operation.operation, operation.reason))
+            return operation.told
+
+
+def needs_no_answer(operations: Sequence[Operation]) -> bool:
+    """Whether the model, if it said its reply beside them, has nothing to learn from what became of these."""
+    return all(isinstance(operation, MakeBookmark) for operation in operations)
+
+
+def refuse(pager: Pager, call: str, operation: str, reason: str) -> str:
+    pager.add(OperationRefused(call, operation, reason))
+    return f"not done: {reason}"
+
+
+def told(record: PagesRecalled, state: State, words: Callable[[int], str]) -> str:
+    """What the model reads as the result of its recall."""
+    lines = []
+    for number in record.came:
+        page = state.pages[number]
+        turns = f"turns {page.first}-{page.last}"
+        lines.append(f"{page.name} ({turns}) is back; read it between the <recalled> marks above.")
+    lines += [f"p{number} is in your window already." for number in record.resident]
+    lines += [words(part.text) for part in record.opened]
+    lines += [f"{refusal.ref}: {refusal.reason}" for refusal in record.refused]
+    return "\n".join(lines) or "No page that left the window matches."
+
+
+def names(pager: Pager, served: Served) -> list[str]:
+    """The pages and ranges that the model can know of and does not see: those of the stubs in its prompt."""
+    stubs = pager.state.stubs
+    shown = [_name(n, n) for n in stubs.shown] + [_name(part.first, part.last) for part in stubs.ranges]
+    gone = {f"p{n}" for n in pager.state.resident}
+    return [name for name in dict.fromkeys([*shown, *served.opened]) if name not in gone]
+
+
+def _name(first: int, last: int) -> str:
+    return f"p{first}" if first == last else f"p{first}-p{last}"
+
+
+# ── search ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _search(operation: SearchMemory, pager: Pager) -> str:
+    least = pager.state.settings.recall_coverage
+    found = pager.index.search(operation.query, FOUND, min_coverage=least)
+    candidates = [Candidate(h.page, round(h.score, 4), turn=h.turn, raw=(h.score,)) for h in found.hits]
+    candidates += [Candidate(m.page, round(m.score, 4), m.dropped, m.turn, raw=(m.score,)) for m in found.misses]
+    pager.add(
+        PagesRetrieved(
+            question=pager.said(operation.query),
+            by="search_memory",
+            strategy="words",
+            embedder="",
+            k=FOUND,
+            chosen=tuple(h.page for h in found.hits),
+            channels=("words",),
+            candidates=tuple(candidates),
+            stages={"pages": len(pager.state.pages), "chosen": len(found.hits)},
+            thresholds={"min_coverage": least},
+            note=found.note,
+        )
+    )
+    return "\n".join(_line(pager, hit.page, hit.turn) for hit in found.hits) or f"Nothing found: {found.note}."
+
+
+def _line(pager: Pager, number: int, turn: int) -> str:
+    """`p3 (turns 21-30, not in your window), turn 24: My budget is…`"""
+    page = pager.state.pages[number]
+    where = "in your window" if number in pager.state.resident else "not in your window"
+    said = next((t.words(pager.journal.words) for t in page.turns if t.number == turn), "")
+    line = " ".join(said.split())
+    line = line if len(line) <= LINE else f"{line[: LINE - 1]}…"
+    return f"{page.name} (turns {page.first}-{page.last}, {where}), turn {turn}: {line}"
+
+
+# ── bookmark ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _bookmark(operation: MakeBookmark, pager: Pager) -> str:
+    page, problem = _place(operation.place, pager.state)
+    keywords = tidy(operation.keywords, most=MOST)
+    if page is not None and page.bookmark is not None and page.bookmark.origin == "user":
+        problem = f"{page.name} has a bookmark of the user's own"
+    elif page is not None and not keywords:
+        problem = "none of these keywords fits a bookmark; take a few short words"
+    if problem or page is None:
+        return refuse(pager, operation.call, "bookmark", problem)
+    pager.bookmark_as(page, keywords, CHOSEN)
+    bookmark = pager.state.pages[page.number].bookmark
+    return f"bookmarked: {pager.journal.words(bookmark.stub)}" if bookmark else ""
+
+
+def _place(place: str, state: State) -> tuple[Page | None, str]:
+    """The page that is meant, or what is wrong with the name of it."""
+    turn = place.lower().removeprefix("turn").strip() if place.lower().startswith("turn") else ""
+    if turn.isdecimal():
+        pages = state.pages_of(int(turn[:9]))
+        return (pages[0], "") if pages else (None, f"there is no such turn; turns go from 1 to {state.turn}")
+    try:
+        first, last = parse_page_ref(place)
+    except ValueError:
+        return None, 'not a page\'s name; use "p3", or "turn 12"'
+    if first != last:
+        return None, "one page at a time"
+    page = state.pages.get(first)
+    return (page, "") if page else (None, f"no such page; pages go from p1 to p{len(state.pages)}")
+
+
+def is_due(page: Page, generator: str) -> bool:
+    """Whether a model is still to be asked for this page's keywords: a rule's stand there."""
+    first = BY_MODEL.get(generator)
+    return first is not None and page.closed and page.bookmark is not None and page.bookmark.origin == first
