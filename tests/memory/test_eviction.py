@@ -9,11 +9,24 @@ from hypothesis import strategies as st
 
 from memory.errors import UnknownName
 from memory.events import PageEvicted
-from memory.eviction import EVICTION, Score, belady, fifo, importance, lfu, lru, named, ranked, recency_frequency
+from memory.eviction import (
+    EVICTION,
+    Score,
+    belady,
+    fifo,
+    importance,
+    lfu,
+    lru,
+    named,
+    ranked,
+    recency_frequency,
+    relevance,
+)
+from memory.pager import Said
 from memory.pages import HALF_LIFE_STEPS, Page
 from memory.settings import Settings
 from memory.window import fill, pinned
-from tests.memory.conftest import Step, drive, driven, pager_of, steps, turn
+from tests.memory.conftest import Step, drive, driven, pager_of, steps, text_of, turn
 
 
 def faults(demands: Sequence[int], frames: int, score: Score) -> int:
@@ -70,6 +83,28 @@ def test_the_important_stays_and_among_equals_the_warmer():
     cold, warm = Page(1, importance=0.5, heat=0.1), Page(2, importance=0.5, heat=0.9)
     marked = Page(3, importance=1.0, heat=0.0)
     assert [p.number for _, p in ranked([marked, warm, cold], importance, 0)] == [1, 2, 3]
+
+
+def test_what_has_nothing_to_do_with_the_message_leaves_first_and_among_equals_the_least_recently_used():
+    pages = [Page(n, (turn(n),), used_at=n) for n in (1, 2, 3, 4)]
+    score = lambda page, now: relevance(page, now, {1: 1.0, 3: 0.2})
+    assert [p.number for _, p in ranked(pages, score, 9)] == [2, 4, 3, 1]
+    assert [p.number for _, p in ranked(pages, relevance, 9)] == [1, 2, 3, 4]
+
+
+def test_the_pager_tells_what_a_page_has_to_do_with_the_message():
+    """By the words of its turns: the page that the message is about stays, though it is the oldest."""
+    pager = pager_of(Settings.of(window_tokens=1_600, reply_tokens=100, boundary="fixed_2", eviction="relevance"))
+    said = ["The zeppelin lands in Porto.", *(f"Fact {n}. {text_of(70, seed=n)}" for n in range(30))]
+    for n, message in enumerate(said):
+        pager.receive(Said(message))
+        pager.commit()
+        pager.plan(f"{message} And when does the zeppelin land?")
+        pager.reply(Said(text_of(10, seed=n), "assistant"))
+        pager.settle()
+        pager.commit()
+    assert len(pager.state.evicted) > 3
+    assert 1 in pager.state.resident
 
 
 @given(st.lists(st.integers(0, 6), max_size=60), st.integers(1, 5))
