@@ -106,13 +106,14 @@ class Engine(Shown):
         timeout_s: float = 60.0,
         wait_s: float = 30.0,
         sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self.store = store
         self.scope = scope
         self.pager = pager
         self._chat, self._options = chat, dict(options or {})
         self._memory_options = None if memory_options is None else dict(memory_options)
-        self._sleep = sleep
+        self._sleep, self._chance = sleep, chance
         self._offered_for: Settings | None = None
         self._protocol = ("", "")
         pager.consult = self._consult
@@ -137,6 +138,7 @@ class Engine(Shown):
         timeout_s: float = 60.0,
         wait_s: float = 30.0,
         sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
         chat: Complete = complete,
         boundary: Any = None,
         eviction: Any = None,
@@ -168,7 +170,7 @@ class Engine(Shown):
             )
             engine = cls(
                 opened, pager, scope, chat=chat, options=options, memory_options=memory_options,
-                timeout_s=timeout_s, wait_s=wait_s, sleep=sleep,
+                timeout_s=timeout_s, wait_s=wait_s, sleep=sleep, chance=chance,
             )  # fmt: skip
             engine._begin(settings, changes, system, title)
             undo.pop_all()
@@ -335,7 +337,7 @@ class Engine(Shown):
         """The answer at the latest try; each failure is told before anybody waits."""
         backoff = Backoff(self.state.settings.retry_s)
         return persistent(
-            call, backoff, lambda *failure: failed(_Failure(*failure)), sleep=self._sleep, chance=random.random
+            call, backoff, lambda *failure: failed(_Failure(*failure)), sleep=self._sleep, chance=self._chance
         )
 
     def _called(self, answer: Answer, round_: int, *, task: str = "reply", protocol: str = "") -> ModelCalled:

@@ -41,6 +41,7 @@ from memory.events import (
 )
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
+from memory.lexical import TextIndex
 from memory.pages import Bookmark, Page, guest_tokens
 from memory.prompt import (
     CUT_TOKENS,
@@ -55,7 +56,6 @@ from memory.prompt import (
     instruction_tokens,
 )
 from memory.redaction import Redact, clean, redact
-from memory.retrieval import TextIndex
 from memory.settings import Settings
 from memory.state import apply
 from memory.stubs import arrange_stubs, open_range
@@ -117,7 +117,7 @@ class _Wanted:
 
 Consult = Callable[[Sequence[Page], str], cooperative.Decision]  # undecided pages, the message
 NOBODY_ASKED = cooperative.Decision(fallback="no model decides here")
-ASKED_BEFORE = cooperative.Decision(fallback="room was made in the middle of a step")
+IN_BETWEEN = "room was made in the middle of a step"
 
 
 class _Strategies(NamedTuple):
@@ -437,8 +437,8 @@ class Pager:
         self._arrange(message)  # guests may have left since, and their bookmarks take room again
         self._consulted = self._ask_whom_to_keep(message)
         self._make_room(message)
-        if self.consult is not None:
-            self._consulted = ASKED_BEFORE
+        if self._consulted.verdicts:  # they hold for the rest of the step
+            self._consulted = replace(self._consulted, fallback=IN_BETWEEN)
 
     def _make_room(self, message: str, need: int = 0, cause: str = "", keep: Collection[int] = ()) -> None:
         """Until it is enough: what a page frees is known only once its bookmark is made."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memory.bookmarks import (
     BOOKMARKS,
+    BY_MODEL,
     STUB_TOKENS,
     Corpus,
     Generator,
@@ -21,6 +22,7 @@ from memory.bookmarks import (
     range_stub,
     rarity,
     stub,
+    tidy,
 )
 from memory.errors import UnknownName
 from memory.tokens import count
@@ -107,6 +109,40 @@ def test_heuristic_takes_names_numbers_and_dates_of_the_opening() -> None:
 def test_rarity_names_what_the_page_is_about() -> None:
     assert keywords(rarity, *ALLERGY) == ("budget", "Thai restaurant", "Baker Street", "8000")
     assert any("厦门" in phrase for phrase in keywords(rarity, *CHINESE))
+
+
+def test_hybrid_puts_what_no_other_page_says_before_the_names_of_the_opening() -> None:
+    other = (
+        "Hi Dana! The Thai restaurant on Baker Street again.",
+        "The budget is $8,000.",
+        "Marzipan for the wedding?",
+    )
+    page = (*ALLERGY, "And the orchestra plays.", "The orchestra, yes.")
+    found = BOOKMARKS["hybrid"](PageWords(1, page), corpus_of(page, other))
+    assert found[0] == "orchestra plays"
+    assert {"Dana", "Thai"} <= set(found)
+
+
+@pytest.mark.parametrize("name", ["llm", "llm_batch"])
+def test_until_a_model_was_asked_a_rule_makes_the_bookmark(name: str) -> None:
+    assert keywords(BOOKMARKS[name], *ALLERGY) == keywords(rarity, *ALLERGY)
+    assert BY_MODEL[name] == "rarity"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fewest", "kept"),
+    [
+        (["Lisbon", "lisbon", " Lisbon "], 1, ("Lisbon",)),
+        (["a,b", "[p3:x]", "new\nline"], 1, ("a b", "p3 x", "new line")),
+        (["x" * 99, "", "  ", ",,"], 1, ()),
+        (["one"], 2, ()),
+        (list("abcdefg"), 1, tuple("abcde")),
+    ],
+)
+def test_keywords_that_somebody_chose_are_made_fit_for_a_stub(
+    chosen: list[str], fewest: int, kept: tuple[str, ...]
+) -> None:
+    assert tidy(chosen, fewest) == kept
 
 
 def test_words_of_every_page_tell_no_page_apart() -> None:
