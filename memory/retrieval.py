@@ -1,229 +1,559 @@
-"""Which page answers a question, by its words.
+"""Which pages answer a question: the one ranker, and for every page that did not come, why.
 
-BM25 (Robertson and Zaragoza 2009) over two-turn windows: a unit is a turn with the one before it on the same page,
-and a page scores by its best unit. On LoCoMo, pages of ten turns, that names the right page first for .65 of 1,982
-questions, and among three for .83. An index holds one conversation and grows turn by turn. It is a projection: to
-take text out, build it anew.
+Two channels compare the question with a page: its words (lexical.py) and the vectors of its exchanges (exchanges.py).
+Each channel's best value a page is brought to one scale over the pages of this question (z-scores) and weighed. Before
+that a threshold in each channel's own unit asks whether the conversation knows anything of the question at all; if
+both say no, nothing comes. A strategy is a function from what was compared to a verdict; RETRIEVAL names them.
 
-It knows no vectors and fuses nothing. Every number that decides is in the `Ranking`: "why not this page?" has an
-answer.
+An index holds one conversation and grows. It makes no vectors, reads no store, and knows no clock.
 """
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from math import log
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from memory.language import is_cjk, terms
-
-K1 = 1.2  # how soon repeats of a term stop counting
-B = 0.75  # how much a long unit is marked down
-MISSES = 50
-
-# Share of the question's idf mass. Measured on LoCoMo: 0.2 turns away 56 % of the questions that belong to another
-# conversation and costs .016 of hit@3, 0.25 75 % and .039, 0.3 86 % and .068. Wording is what costs: a question in
-# other words than the page's covers little.
-MIN_COVERAGE = 0.2
+from memory.errors import UnknownName
+from memory.language import terms
+from memory.lexical import Scores, TextIndex
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+MISSES = 50
+BY_BOOKMARK = 5  # pages that bookmarks_first looks into
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What counts how much. The defaults are measured on LoCoMo, n = 1,982; see notebooks/LOG.md."""
+
+    words: float = 1.0
+    vectors: float = 0.6
+    recency: float = 0.0  # the newest page gets as much, the oldest nothing
+    use: float = 0.0  # times what `used` says of a page
+    min_coverage: float = 0.3  # share of the question's idf mass that the best page's best turn matches
+    min_margin: float = 0.3  # share of the way from the mean cosine to 1 that the best exchange makes
+    duplicate: float = 0.8  # Jaccard overlap of two pages' words from which the lower one is dropped
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """A page that was ranked; `raw` and `shares` are by channel, in the order of `Ranking.channels`."""
+
     page: int
-    turn: int  # of the page's best unit
-    score: float  # BM25; comparable within one ranking only
-    terms: tuple[tuple[str, float], ...]  # what each matched term adds to the score, biggest first
-    dropped: str = ""  # why it is a miss
+    turn: int  # where in the page the score comes from
+    score: float
+    raw: tuple[float, ...]  # each in the channel's own unit; 0: nothing known
+    shares: tuple[float, ...]  # what each channel adds to the score
+    terms: tuple[tuple[str, float], ...] = ()  # what each matched word adds to the raw value of `words`
+    stage: str = ""  # that dropped it: scope, threshold, match, duplicate, rank
+    dropped: str = ""  # the reason in a sentence, with its numbers; "" for one that came
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    question_terms: tuple[str, ...]
+    strategy: str
+    channels: tuple[str, ...]
     hits: tuple[Hit, ...] = ()  # best first, at most k
-    misses: tuple[Hit, ...] = ()  # the next best, at most 50, each with its reason
-    coverage: float = 0.0  # 0..1, share of the question's idf mass that the best page's best unit matches
+    misses: tuple[Hit, ...] = ()  # the next best, at most 50
+    stages: Mapping[str, int] = field(default_factory=dict)  # pages left after each stage, in order
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # what decided, and what it was compared with
+    note: str = ""  # why nothing came, what was fallen back to
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        return tuple(hit.page for hit in self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    page: int
+    turn: int
+    score: float  # comparable within one ranking only
+
+
+@dataclass(frozen=True)
+class Channel:
+    name: str
+    raw: Floats  # by page; NaN where nothing is known
+    shares: Floats  # by page: what it adds to the score
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a strategy says: the channels' shares, who cannot come at all, and whether anybody may."""
+
+    channels: tuple[Channel, ...]
+    out: Flags  # by page
+    out_because: str
+    thresholds: Mapping[str, float]
+    refused: str = ""  # why nobody comes
     note: str = ""
 
-
-class _Posting(NamedTuple):
-    """The units that hold a term, ascending, and how many times each does."""
-
-    units: array[int]
-    times: array[int]
-
-
-_NOWHERE = _Posting(array("q"), array("q"))
+    @property
+    def totals(self) -> Floats:
+        """The score, by page."""
+        total: Floats = np.sum([channel.shares for channel in self.channels], axis=0)
+        return total
 
 
-class TextIndex:
-    """The words of one conversation.
+Strategy = Callable[["Compared", Weighing], Verdict]
 
-    >>> index = TextIndex()
-    >>> index.add(page=1, turn=1, text="今天玩成语接龙游戏")
-    >>> index.search("成语接龙", k=3).hits[0].page
-    1
+
+@dataclass(frozen=True)
+class Compared:
+    """A question against every page of an index. Arrays are by page, ascending."""
+
+    index: Index
+    question: str
+    vector: Floats | None
+
+    @cached_property
+    def scores(self) -> Scores:
+        return self.index.text.scores(self.question)
+
+    @cached_property
+    def unit_pages(self) -> Ints:
+        return self.index.text.pages
+
+    @cached_property
+    def firsts(self) -> Ints:
+        """The first unit of each page: a page's units stand side by side."""
+        return np.flatnonzero(np.diff(self.unit_pages, prepend=-1))
+
+    @cached_property
+    def pages(self) -> Ints:
+        return self.unit_pages[self.firsts]
+
+    @cached_property
+    def words(self) -> Floats:
+        """BM25 of the page's best turn."""
+        best: Floats = np.maximum.reduceat(self.scores.total, self.firsts) if len(self.pages) else self.scores.total
+        return best
+
+    @cached_property
+    def cosines(self) -> Floats:
+        """By exchange; none without vectors on either side."""
+        return self.index.vectors.cosines(self.vector)
+
+    @cached_property
+    def closeness(self) -> Floats:
+        """Cosine of the page's best exchange; NaN where it has no vector."""
+        found = np.full(len(self.pages), -np.inf, dtype=np.float32)
+        if len(self.cosines):
+            np.maximum.at(found, np.searchsorted(self.pages, self.index.vectors.pages), self.cosines)
+        return np.where(np.isinf(found), np.float32(np.nan), found)
+
+    @cached_property
+    def coverage(self) -> float:
+        """0..1: how much of the question's rare words the best turn has."""
+        if not len(self.scores.total) or not self.scores.asked:
+            return 0.0
+        return float(self.scores.coverage(np.array([self.scores.total.argmax()]))[0])
+
+    @cached_property
+    def margin(self) -> float:
+        """0..1: how far the best exchange is on the way from the mean of all to 1; 0 with none to compare it with.
+
+        No absolute cosine: those of e5 lie between .75 and .9, those of others around 0.
+        """
+        if len(self.cosines) < 2:
+            return 0.0
+        mean = float(self.cosines.mean())
+        return (float(self.cosines.max()) - mean) / max(1 - mean, 1e-6)
+
+    @property
+    def lacking(self) -> int:
+        """Pages without any vector."""
+        return int(np.isnan(self.closeness).sum())
+
+    def best_unit(self, page: int) -> int:
+        start, end = np.searchsorted(self.unit_pages, [page, page + 1])
+        return int(start + self.scores.total[start:end].argmax())
+
+    def best_exchange(self, page: int) -> int:
+        """The first turn of the page's exchange that is nearest; 0: it has none."""
+        if not len(self.cosines):
+            return 0
+        held = np.flatnonzero(self.index.vectors.pages == page)
+        return int(self.index.vectors.turns[held[self.cosines[held].argmax()]]) if len(held) else 0
+
+
+# ── strategies ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fusion(seen: Compared, weighing: Weighing) -> Verdict:
+    """Words and vectors. A page without a vector yet counts with its words in both; without any, words decide."""
+    if not len(seen.cosines):
+        alone = words(seen, weighing)
+        why = "the question has no vector" if seen.vector is None else "no page has a vector"
+        return Verdict(
+            alone.channels, alone.out, alone.out_because, alone.thresholds, alone.refused, f"{why}: ranked by words"
+        )
+    by_words, near = _z(seen.words), _z(seen.closeness)
+    lacks = np.isnan(near)
+    shares = Channel("words", seen.words, weighing.words * by_words)
+    nearness = Channel(
+        "vectors", seen.closeness, (weighing.vectors * np.where(lacks, by_words, near)).astype(np.float32)
+    )
+    silent = lacks & (seen.words <= 0)
+    limits = {**_coverage(seen, weighing), **_margin(seen, weighing)}
+    refused = ""
+    if seen.coverage < weighing.min_coverage and seen.margin < weighing.min_margin:
+        refused = f"{_says_coverage(seen, weighing)}, and {_says_margin(seen, weighing)}"
+    note = f"{seen.lacking} of {len(seen.pages)} pages have no vector yet: ranked by words" if lacks.any() else ""
+    return Verdict(
+        (shares, nearness), silent, "it holds no word of the question and has no vector", limits, refused, note
+    )
+
+
+def words(seen: Compared, weighing: Weighing) -> Verdict:
+    """BM25 alone."""
+    channel = Channel("words", seen.words, weighing.words * seen.words)
+    refused = ""
+    if not seen.scores.asked:
+        refused = "the question has no searchable words"
+    elif not (seen.words > 0).any():
+        refused = "no page holds a word of the question"
+    elif seen.coverage < weighing.min_coverage:
+        refused = _says_coverage(seen, weighing)
+    none = "it holds no word of the question"
+    return Verdict((channel,), seen.words <= 0, none, _coverage(seen, weighing), refused)
+
+
+def vectors(seen: Compared, weighing: Weighing) -> Verdict:
+    """The nearest exchange alone."""
+    near = seen.closeness
+    channel = Channel("vectors", near, weighing.vectors * np.nan_to_num(near, nan=0.0))
+    refused = ""
+    if not len(seen.cosines):
+        refused = "the question has no vector" if seen.vector is None else "no page has a vector"
+    elif seen.margin < weighing.min_margin:
+        refused = _says_margin(seen, weighing)
+    return Verdict((channel,), np.isnan(near), "it has no vector", _margin(seen, weighing), refused)
+
+
+def bookmarks_first(seen: Compared, weighing: Weighing) -> Verdict:
+    """The five pages whose bookmark fits best, then the nearest of them: as one who sees only the window would."""
+    fits = seen.index.bookmark_fit(seen.question, seen.pages)
+    order = np.lexsort((-seen.pages, -fits))[:BY_BOOKMARK]
+    out = np.ones(len(seen.pages), dtype=np.bool_)
+    out[order] = fits[order] <= 0
+    near = seen.closeness
+    shares = np.where(np.isnan(near), 0, weighing.vectors * near)
+    weight = 1e-3 if len(seen.cosines) else weighing.words  # where vectors decide, the bookmark only breaks ties
+    channels = (Channel("bookmark", fits, weight * fits), Channel("vectors", near, shares.astype(np.float32)))
+    refused = "" if (fits > 0).any() else "no bookmark holds a word of the question"
+    note = "" if len(seen.cosines) else "no vectors to compare: ranked by bookmark alone"
+    return Verdict(channels, out, f"its bookmark is not among the {BY_BOOKMARK} that fit best", {}, refused, note)
+
+
+RETRIEVAL: dict[str, Strategy] = {
+    "fusion": fusion, "words": words, "vectors": vectors, "bookmarks_first": bookmarks_first,
+}  # fmt: skip
+
+
+def strategy_of(strategy: str | Strategy) -> Strategy:
+    """The function of this name, or the function itself."""
+    if not isinstance(strategy, str):
+        return strategy
+    if strategy not in RETRIEVAL:
+        raise UnknownName("retrieval strategy", strategy, RETRIEVAL)
+    return RETRIEVAL[strategy]
+
+
+def _z(values: Floats) -> Floats:
+    """How many deviations above the mean of the pages that have a value."""
+    known = values[~np.isnan(values)]
+    spread = float(known.std()) if len(known) else 0.0
+    if spread < 1e-6:
+        return np.where(np.isnan(values), values, np.float32(0))
+    scaled: Floats = (values - known.mean()) / np.float32(spread)
+    return scaled
+
+
+def _coverage(seen: Compared, weighing: Weighing) -> dict[str, float]:
+    return {"min_coverage_idf_share": weighing.min_coverage, "best_coverage_idf_share": round(seen.coverage, 4)}
+
+
+def _margin(seen: Compared, weighing: Weighing) -> dict[str, float]:
+    return {"min_margin_way_to_1": weighing.min_margin, "best_margin_way_to_1": round(seen.margin, 4)}
+
+
+def _says_coverage(seen: Compared, weighing: Weighing) -> str:
+    return f"the best page covers {seen.coverage:.2f} of the question's words (min_coverage {weighing.min_coverage:g})"
+
+
+def _says_margin(seen: Compared, weighing: Weighing) -> str:
+    return f"the nearest exchange stands out by {seen.margin:.2f} (min_margin {weighing.min_margin:g})"
+
+
+# ── the index ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Vectors:
+    """One unit vector an exchange, named by (page, first turn, part). Room grows by doubling."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[int, int, int], int] = {}
+        self._keys = np.zeros((0, 2), dtype=np.int64)
+        self._rows = np.zeros((0, 0), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def pages(self) -> Ints:
+        return self._keys[: len(self), 0]
+
+    @property
+    def turns(self) -> Ints:
+        """The first turn of each exchange."""
+        return self._keys[: len(self), 1]
+
+    def put(self, page: int, turn: int, part: int, vector: ArrayLike) -> None:
+        row = np.asarray(vector, dtype=np.float32)
+        if not len(self) and row.ndim == 1:
+            self._rows = np.zeros((16, len(row)), dtype=np.float32)
+            self._keys = np.zeros((16, 2), dtype=np.int64)
+        self._check(row)
+        place = self._places.setdefault((page, turn, part), len(self))
+        if place == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+            self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
+        self._rows[place], self._keys[place] = row, (page, turn)
+
+    def cosines(self, vector: Floats | None) -> Floats:
+        if vector is None or not len(self):
+            return np.zeros(0, dtype=np.float32)
+        row = np.asarray(vector, dtype=np.float32)
+        self._check(row)
+        found: Floats = self._rows[: len(self)] @ row
+        return found
+
+    def _check(self, row: Floats) -> None:
+        if row.shape != self._rows.shape[1:]:
+            raise ValueError(
+                f"a vector of shape {row.shape} does not fit vectors of {self._rows.shape[1]} numbers: another "
+                "embedder made it; embed all of them with one"
+            )
+
+
+class Index:
+    """One conversation, to be asked.
+
+    >>> index = Index()
+    >>> index.add(1, 1, "I'm allergic to peanuts")
+    >>> index.add(2, 2, "The budget is 8,000 dollars")
+    >>> index.rank("Am I allergic to anything?").pages
+    (1,)
     """
 
     def __init__(self) -> None:
-        self._postings: dict[str, _Posting] = {}
-        self._pairs: dict[str, list[str]] = {}  # a CJK character -> the indexed bigrams that hold it
-        self._pages: array[int] = array("q")  # by unit, and so the next three
-        self._turns: array[int] = array("q")
-        self._lengths: array[int] = array("q")  # in terms
-        self._hashes: array[int] = array("q")  # of the text: tells a repeat from a change
-        self._last: list[str] = []
-        self._on_page: dict[int, set[str]] = {}  # page -> the terms of its turns
+        self.text = TextIndex()
+        self.vectors = Vectors()
+        self._marked: dict[int, frozenset[str]] = {}  # page -> the terms of its bookmark
+        self._marks: dict[str, set[int]] = {}  # term -> pages
 
     def __len__(self) -> int:
         """Turns indexed."""
-        return len(self._turns)
+        return len(self.text)
 
     def __repr__(self) -> str:
-        return f"<TextIndex of {len(self)} turns, {len(self._postings)} terms>"
+        return f"<Index of {len(self.text)} turns, {len(self.vectors)} vectors>"
 
-    def add(self, page: int, turn: int, text: str) -> None:
-        """Index a turn, or a piece of a long one, on its page. They come in order; the same again changes nothing.
+    def add(self, page: int, turn: int, text: str, label: str = "") -> None:
+        """Index a turn's words; in order, see TextIndex.add."""
+        self.text.add(page, turn, text, label)
 
-        Raises ValueError for one out of order, or one that is known with another text.
+    def put(self, page: int, turn: int, vector: ArrayLike, part: int = 0) -> None:
+        """The unit vector of the exchange that begins with `turn`; another for the same one takes its place.
+
+        Raises ValueError for a page that has no words here, or a vector of another length than those before.
         """
-        if not self._follows(page, turn):
-            self._check_repeat(page, turn, text)
-            return
-        own = terms(text)
-        self._on_page.setdefault(page, set()).update(own)
-        # The window stays on its page: what a hit matched is then always on the page that it brings.
-        window = self._last + own if self._pages and self._pages[-1] == page else own
-        unit = len(self._turns)
-        for term, times in Counter(window).items():
-            posting = self._postings.get(term) or self._posted(term)
-            posting.units.append(unit)
-            posting.times.append(times)
-        self._pages.append(page)
-        self._turns.append(turn)
-        self._lengths.append(len(window))
-        self._hashes.append(hash(text))
-        self._last = own
+        if not self.text.knows(page):
+            raise ValueError(f"page {page} has no turns in the index; add them before their vectors")
+        self.vectors.put(page, turn, part, vector)
 
-    def search(
-        self, question: str, k: int, among: Collection[int] | None = None, min_coverage: float = MIN_COVERAGE
+    def bookmark(self, page: int, keywords: str) -> None:
+        """What its bookmark says now; "" takes it away."""
+        for term in self._marked.pop(page, ()):
+            self._marks[term].discard(page)
+        if found := frozenset(terms(keywords)):
+            self._marked[page] = found
+            for term in found:
+                self._marks.setdefault(term, set()).add(page)
+
+    def bookmark_fit(self, question: str, pages: Ints) -> Floats:
+        """The idf of the question's terms on each page's bookmark, summed."""
+        fits: dict[int, float] = {}
+        for term in dict.fromkeys(terms(question)):
+            holders = self._marks.get(term, ())
+            idf = float(np.log(1 + len(self._marked) / (len(holders) or 1)))
+            for page in holders:
+                fits[page] = fits.get(page, 0.0) + idf
+        found = np.zeros(len(pages), dtype=np.float32)
+        held = [page for page in fits if self.text.knows(page)]
+        found[np.searchsorted(pages, held)] = [fits[page] for page in held]
+        return found
+
+    def rank(
+        self,
+        question: str,
+        vector: Floats | None = None,
+        k: int = 3,
+        *,
+        among: Collection[int] | None = None,
+        strategy: str | Strategy = "fusion",
+        weighing: Weighing = Weighing(),
+        used: Mapping[int, float] | None = None,
     ) -> Ranking:
-        """The `k` best pages, out of `among` if given; none where the best one covers too little of the question."""
-        asked = tuple(dict.fromkeys(terms(question)))
-        if not asked:
-            return Ranking((), note="the question has no searchable words")
-        lengths = np.array(self._lengths, dtype=np.float64)
-        norm = K1 * (1 - B + B * lengths / max(lengths.mean(), 1)) if len(lengths) else lengths
-        shares, idf = self._shares(asked, norm)
-        scores = shares.sum(axis=0)
-        best = self._best_units(scores, among)[: k + MISSES]
-        if not len(best):
-            return Ranking(asked, note="no candidate page holds a word of the question")
-        coverage = float(idf[shares[:, best[0]] > 0].sum() / idf.sum())
-        return _cut(asked, self._hits(asked, best, scores, shares), k, coverage, min_coverage)
+        """The `k` best pages, out of `among` if given, and the next 50 with what dropped them.
 
-    def _follows(self, page: int, turn: int) -> bool:
-        if not self._turns:
-            return True
-        if page == self._pages[-1]:
-            return turn > self._turns[-1]
-        return page > self._pages[-1] and turn >= self._turns[-1]
-
-    def shares(self, text: str, among: Collection[int]) -> dict[int, float]:
-        """How much of a text's rare words stands on each of these pages: 0..1, by page, those with none left out.
-
-        Rarity is told by how many of the pages hold a word; a word that none of them holds says nothing.
+        `vector` is the question's, of the embedder that made the others. `used` says by page, 0..1, how much it was
+        used of late; it counts with `weighing.use`. Of equal pages the newest comes first.
         """
-        asked = set(terms(text))
-        held = {page: asked & self._on_page.get(page, set()) for page in among}
-        spread = Counter(term for found in held.values() for term in found)
-        weights = {term: log(1 + len(held) / n) for term, n in spread.items()}
-        total = sum(weights.values())
-        return {page: sum(weights[t] for t in found) / total for page, found in held.items() if found}
+        seen = Compared(self, question, vector)
+        verdict = strategy_of(strategy)(seen, weighing)
+        name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "own")
+        channels = (*verdict.channels, *_habits(seen.pages, weighing, used or {}))
+        return _Cut(seen, verdict, channels, weighing, name).ranking(k, among)
 
-    def _check_repeat(self, page: int, turn: int, text: str) -> None:
-        unit = bisect_left(range(len(self)), (page, turn), key=lambda u: (self._pages[u], self._turns[u]))
-        place = f"turn {turn} of page {page}"
-        if unit == len(self) or (self._pages[unit], self._turns[unit]) != (page, turn):
-            last = f"turn {self._turns[-1]} of page {self._pages[-1]}"
-            raise ValueError(f"{place} cannot come after {last}; add turns and pages in order")
-        if self._hashes[unit] != hash(text):
-            raise ValueError(f"{place} is indexed with another text; build the index anew")
-
-    def _posted(self, term: str) -> _Posting:
-        if (posting := self._postings.get(term)) is None:
-            posting = self._postings[term] = _Posting(array("q"), array("q"))
-            if len(term) == 2 and is_cjk(term):
-                for character in set(term):
-                    self._pairs.setdefault(character, []).append(term)
-        return posting
-
-    def _shares(self, asked: Sequence[str], norm: Floats) -> tuple[Floats, Floats]:
-        """What each term adds to each unit's score, one row a term; and each term's idf. All terms at once."""
-        found = [self._held(term) for term in asked]
-        units, times = array("q"), array("q")
-        for posting in found:
-            units.extend(posting.units)
-            times.extend(posting.times)
-        held = np.array([len(posting.units) for posting in found])
-        idf = np.log(1 + (len(self) - held + 0.5) / (held + 0.5))
-        rows, columns, counts = np.repeat(np.arange(len(asked)), held), np.array(units), np.array(times)
-        shares = np.zeros((len(asked), len(self)))
-        shares[rows, columns] = idf[rows] * (K1 + 1) * counts / (counts + norm[columns])
-        return shares, idf
-
-    def _held(self, term: str) -> _Posting:
-        """A single CJK character matches every bigram that holds it: within a run the index has only pairs."""
-        if not (pairs := self._pairs.get(term)):
-            return self._postings.get(term, _NOWHERE)
-        total: Counter[int] = Counter()
-        for name in (term, *pairs):
-            posting = self._postings.get(name, _NOWHERE)
-            total.update(dict(zip(posting.units, posting.times, strict=True)))
-        return _Posting(array("q", total.keys()), array("q", total.values()))
-
-    def _best_units(self, scores: Floats, among: Collection[int] | None) -> Ints:
-        """One unit a page, best first; of equal units the earlier, of equal pages the newer."""
-        if not len(self):
-            return np.array([], dtype=np.int64)
-        pages = np.array(self._pages, dtype=np.int64)  # ascending: a page's units stand side by side
-        firsts = np.flatnonzero(np.diff(pages, prepend=-1))
-        tops = np.maximum.reduceat(scores, firsts).tolist()
-        ends = [*firsts[1:].tolist(), len(self)]
-        wanted = None if among is None else set(among)
-        best = [
-            (-top, -page, first + int(scores[first:end].argmax()))
-            for top, page, first, end in zip(tops, pages[firsts].tolist(), firsts.tolist(), ends, strict=True)
-            if top and (wanted is None or page in wanted)
-        ]
-        return np.array([unit for _, _, unit in sorted(best)], dtype=np.int64)
-
-    def _hits(self, asked: Sequence[str], units: Ints, scores: Floats, shares: Floats) -> list[Hit]:
-        columns = shares[:, units].T.tolist()
-        return [
-            Hit(self._pages[unit], self._turns[unit], score, _matched(asked, column))
-            for unit, score, column in zip(units.tolist(), scores[units].tolist(), columns, strict=True)
-        ]
+    def turns(self, question: str, vector: Floats | None = None, k: int = 10) -> tuple[TurnHit, ...]:
+        """The `k` turns that answer it best, whatever the pages; none where no word and no vector fits."""
+        seen = Compared(self, question, vector)
+        scores = _turn_scores(seen)
+        best = np.lexsort((-np.arange(len(scores)), -scores))[:k]
+        pages, turns = self.text.pages[best].tolist(), self.text.turns[best].tolist()
+        return tuple(TurnHit(*each) for each in zip(pages, turns, scores[best].tolist(), strict=True))
 
 
-def _matched(names: Sequence[str], shares: Sequence[float]) -> tuple[tuple[str, float], ...]:
-    matched = [(name, share) for name, share in zip(names, shares, strict=True) if share]
-    return tuple(sorted(matched, key=lambda each: (-each[1], each[0])))
+def _habits(pages: Ints, weighing: Weighing, used: Mapping[int, float]) -> list[Channel]:
+    made = []
+    if weighing.recency:
+        age = np.linspace(0, 1, len(pages), dtype=np.float32)
+        made.append(Channel("recency", age, weighing.recency * age))
+    if weighing.use:
+        use = np.array([used.get(page, 0.0) for page in pages.tolist()], dtype=np.float32)
+        made.append(Channel("use", use, weighing.use * use))
+    return made
 
 
-def _cut(asked: tuple[str, ...], ranked: list[Hit], k: int, coverage: float, min_coverage: float) -> Ranking:
-    if coverage < min_coverage:
-        reason = f"coverage {coverage:.2f} < min_coverage {min_coverage:g}"
-        misses = tuple(replace(hit, dropped=reason) for hit in ranked[:MISSES])
-        return Ranking(asked, (), misses, coverage, f"no page covers enough of the question: {reason}")
-    misses = tuple(replace(hit, dropped=f"rank {rank} > k={k}") for rank, hit in enumerate(ranked[k:], k + 1))
-    return Ranking(asked, tuple(ranked[:k]), misses, coverage)
+@dataclass(frozen=True)
+class _Cut:
+    """From a verdict to who comes: scope, threshold, match, duplicates, rank."""
+
+    seen: Compared
+    verdict: Verdict
+    channels: tuple[Channel, ...]
+    weighing: Weighing
+    name: str
+
+    @cached_property
+    def totals(self) -> Floats:
+        total: Floats = np.sum([channel.shares for channel in self.channels], axis=0)
+        return total
+
+    def ranking(self, k: int, among: Collection[int] | None) -> Ranking:
+        pages = self.seen.pages
+        inside = np.ones(len(pages), dtype=np.bool_)
+        if among is not None:
+            inside = np.isin(pages, np.fromiter(among, dtype=np.int64, count=len(among)))
+        matched = inside & ~self.verdict.out
+        stages = {"all": len(pages), "scope": int(inside.sum())}
+        if self.verdict.refused:
+            order = self._order(inside)[:MISSES]
+            misses = [self._hit(place, "threshold", self.verdict.refused) for place in order]
+            return self._result((), misses, {**stages, "threshold": 0}, self.verdict.refused)
+        stages |= {"threshold": stages["scope"], "match": int(matched.sum())}
+        chosen, misses, twins = self._chosen(self._order(matched), k)
+        misses += [self._hit(p, "match", self.verdict.out_because) for p in self._order(inside & self.verdict.out)]
+        stages |= {"duplicate": stages["match"] - twins, "rank": len(chosen)}
+        nothing = "" if matched.any() else "no candidate page fits the question"
+        return self._result(chosen, misses[:MISSES], stages, nothing)
+
+    def _order(self, mask: Flags) -> list[int]:
+        """Places of pages, best first, of equal ones the newest; never more than can be told of."""
+        places = np.flatnonzero(mask)[::-1]
+        best: list[int] = places[np.argsort(-self.totals[places], kind="stable")].tolist()
+        return best
+
+    def _chosen(self, order: list[int], k: int) -> tuple[list[Hit], list[Hit], int]:
+        """The best `k` without near-duplicates of a better one, the next, and how many duplicates were met."""
+        chosen: list[int] = []
+        misses: list[Hit] = []
+        twins = 0
+        for rank, place in enumerate(order, 1):
+            if len(chosen) == k:
+                least = self.totals[chosen[-1]] - self.totals[place] if chosen else 0.0
+                reason = f"rank {rank - twins} > k={k}: {least:.2f} below the last that came"
+                misses.append(self._hit(place, "rank", reason))
+            elif twin := self._twin(place, chosen):
+                twins += 1
+                misses.append(self._hit(place, "duplicate", twin))
+            else:
+                chosen.append(place)
+            if len(misses) == MISSES:
+                break
+        return [self._hit(place) for place in chosen], misses, twins
+
+    def _twin(self, place: int, chosen: list[int]) -> str:
+        page, text = int(self.seen.pages[place]), self.seen.index.text
+        for other in (int(self.seen.pages[each]) for each in chosen):
+            if (overlap := text.overlap(page, other)) >= self.weighing.duplicate:
+                limit = f"duplicate {self.weighing.duplicate:g}"
+                return f"it shares {overlap:.2f} of its words with p{other}, which stands higher ({limit})"
+        return ""
+
+    def _hit(self, place: int, stage: str = "", dropped: str = "") -> Hit:
+        page = int(self.seen.pages[place])
+        raw = tuple(round(float(np.nan_to_num(channel.raw[place])), 4) for channel in self.channels)
+        shares = tuple(round(float(channel.shares[place]), 4) for channel in self.channels)
+        unit = self.seen.best_unit(page)
+        by_words = self.seen.scores.total[unit] > 0
+        turn = int(self.seen.index.text.turns[unit])
+        if not by_words:
+            turn = self.seen.best_exchange(page) or turn
+        matched = self.seen.scores.matched(unit) if by_words else ()
+        return Hit(page, turn, round(float(self.totals[place]), 4), raw, shares, matched, stage, dropped)
+
+    def _result(self, hits: Collection[Hit], misses: Collection[Hit], stages: dict[str, int], nothing: str) -> Ranking:
+        note = "; ".join(part for part in (nothing, self.verdict.note) if part)
+        names = tuple(channel.name for channel in self.channels)
+        return Ranking(self.name, names, tuple(hits), tuple(misses), stages, self.verdict.thresholds, note)
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────────
+
+TURN_VECTORS = 1.2  # a turn's exchange against its own words
+ASKING = 1.6  # a turn that ends with a question is rarely an answer
+SAYING = 2.0  # a long turn says more; times the log of its length
+PAGE = 0.6  # its page's own score
+
+
+def _turn_scores(seen: Compared) -> Floats:
+    """By unit: its words, its exchange, its page; less for a question, more for a long turn."""
+    text = seen.index.text
+    scores = _z(seen.scores.total) - ASKING * text.asking + SAYING * np.log1p(text.lengths)
+    if len(seen.cosines):
+        scores += TURN_VECTORS * np.nan_to_num(_z(_by_unit(seen)))
+    places = np.searchsorted(seen.pages, seen.unit_pages)
+    made: Floats = (scores + PAGE * fusion(seen, Weighing()).totals[places]).astype(np.float32)
+    return made
+
+
+def _by_unit(seen: Compared) -> Floats:
+    """The cosine of the exchange that each unit lies in; NaN where it has no vector."""
+    held, text = seen.index.vectors, seen.index.text
+    order = np.lexsort((held.turns, held.pages))
+    known = held.pages[order] << 32 | held.turns[order]
+    place = np.searchsorted(known, text.pages << 32 | text.turns, side="right") - 1
+    own = (place >= 0) & (known[place] >> 32 == text.pages)
+    near: Floats = np.where(own, seen.cosines[order][place], np.float32(np.nan))
+    return near
