@@ -19,7 +19,7 @@ from typing import Any
 
 from memory import templates, tokens
 from memory.cooperative import Decision, Summary, decide
-from memory.errors import ContextOverflow, EngineError, ModelCut, ModelError, NotFound, RecallLoop
+from memory.errors import ContextOverflow, EngineError, ModelCut, ModelError, NotFound, RecallLoop, ToolsRefused
 from memory.events import MemoryWorkFailed, ModelCalled, ModelFailed, PagesRecalled
 from memory.journal import MemoryJournal
 from memory.keywords import Ask, Improved, Outcome, Unreadable, improve_bookmarks
@@ -44,6 +44,7 @@ from memory.window import Fill
 
 Complete = Callable[..., Answer]
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
+TRIES = 4  # at one answer; where the reply waits for memory work, one
 WORK_TOKENS = 800  # of an answer about the memory
 ESCALATED = 0.7  # importance from which the chat model itself names a page: a change, "remember", a mark
 
@@ -201,12 +202,16 @@ class Engine(Shown):
     def _take_up_offer(self) -> None:
         """What the model may ask of its memory, and by which protocol, follows the settings."""
         s = self.state.settings
-        if s is self._offered_for:
+        if s == self._offered_for:
             return
-        self._protocol = protocol_of(s.llm, s.protocol)
-        roomy = s.llm != OFFLINE and self._protocol[0] == "tools" and s.window_tokens >= ROOMY
-        self.pager.offers(offer(self._protocol[0], offered(s.operations, roomy=roomy)))
+        self._agree_on(*protocol_of(s.llm, s.protocol))
         self._offered_for = s
+
+    def _agree_on(self, protocol: str, why: str) -> None:
+        s = self.state.settings
+        self._protocol = (protocol, why)
+        roomy = s.llm != OFFLINE and protocol == "tools" and s.window_tokens >= ROOMY
+        self.pager.offers(offer(protocol, offered(s.operations, roomy=roomy)))
 
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -287,15 +292,18 @@ class Engine(Shown):
         )
 
     def _call(self, step: _Step, *, final: bool) -> Answer:
-        """The model's answer; for a prompt that it takes for too long, room is made once."""
-        try:
-            return self._call_once(step, final=final)
-        except ContextOverflow as error:
-            beside = sum(m.tokens for m in step.exchange)
-            if step.cut or not self.pager.cut_down(error.limit_tokens, beside):
-                raise
-            step.cut = True
-        return self._call_once(step, final=final)
+        """The model's answer; what it refuses the prompt for is mended once: its length, or the tools beside it."""
+        while True:
+            try:
+                return self._call_once(step, final=final)
+            except ContextOverflow as error:
+                if step.cut or not self.pager.cut_down(error.limit_tokens, sum(m.tokens for m in step.exchange)):
+                    raise
+                step.cut = True
+            except ToolsRefused:
+                if self._protocol[0] != "tools" or self.state.settings.protocol != "auto":
+                    raise
+                self._agree_on("schema", "it refused tools")
 
     def _call_once(self, step: _Step, *, final: bool) -> Answer:
         prompt = self.pager.prompt(step.round, step.exchange)
@@ -333,9 +341,9 @@ class Engine(Shown):
             return {"tools": [], "tool_choice": "auto", "schema": schema(known, told.operations)}
         return {"tools": [TOOLS[name] for name in told.operations], "tool_choice": "none" if final else "auto"}
 
-    def _tried(self, call: Callable[[], Answer], failed: Callable[[_Failure], None]) -> Answer:
+    def _tried(self, call: Callable[[], Answer], failed: Callable[[_Failure], None], tries: int = TRIES) -> Answer:
         """The answer at the latest try; each failure is told before anybody waits."""
-        backoff = Backoff(self.state.settings.retry_s)
+        backoff = Backoff(self.state.settings.retry_s, tries)
         return persistent(
             call, backoff, lambda *failure: failed(_Failure(*failure)), sleep=self._sleep, chance=self._chance
         )
@@ -389,7 +397,7 @@ class Engine(Shown):
         """The model's calls and our answers, as messages of this step only."""
         if self.pager.offer.protocol == "schema":
             return self._exchange_in_words(answer, operations, step)
-        write, said = self.pager.journal.write, self.pager.said
+        said = self.pager.said  # results too: they may quote the user
         calls = tuple(Call(c.id, c.name, said(_arguments(c))) for c in answer.calls)
         size = MESSAGE_TOKENS + tokens.count(answer.text)
         size += sum(call_tokens(c.name, _arguments(c), tokens.count) for c in answer.calls)
@@ -399,7 +407,7 @@ class Engine(Shown):
             beside = sum(m.tokens for m in (*step.exchange, *messages))
             result = serve(operation, self.pager, step.served, beside)
             size = tokens.count(result) + MESSAGE_TOKENS
-            messages.append(Message("tool", "exchange", (write(result),), size, answers=operation.call))
+            messages.append(Message("tool", "exchange", (said(result),), size, answers=operation.call))
         return messages
 
     def _exchange_in_words(self, answer: Answer, operations: Sequence[Operation], step: _Step) -> list[Message]:
@@ -411,15 +419,16 @@ class Engine(Shown):
             beside = sum(m.tokens for m in (*step.exchange, asked)) + sum(map(tokens.count, results))
             results.append(serve(operation, self.pager, step.served, beside))
         words = f"<tool_result>\n{MARKS.sub('‹', chr(10).join(results))}\n</tool_result>"
-        write = self.pager.journal.write
         # By the user, for that is the only role that every model's template takes at this place.
-        return [asked, Message("user", "exchange", (write(words),), tokens.count(words) + MESSAGE_TOKENS)]
+        return [asked, Message("user", "exchange", (self.pager.said(words),), tokens.count(words) + MESSAGE_TOKENS)]
 
     # ── memory work by a model ────────────────────────────────────────────────────────────────────────
 
     @property
     def protocol(self) -> tuple[str, str]:
         """How the chat model asks for pages, `tools` or `schema`, and why so."""
+        if self.settings == self._offered_for:
+            return self._protocol
         return protocol_of(self.settings.llm, self.settings.protocol)
 
     @property
@@ -428,7 +437,7 @@ class Engine(Shown):
         llm = self.settings.memory_llm or self.settings.llm
         return "" if llm == OFFLINE else llm
 
-    def _asking(self, task: str, llm: str, asked: list[Answer | _Failure]) -> Ask:
+    def _asking(self, llm: str, asked: list[Answer | _Failure], *, tries: int) -> Ask:
         """A function that asks `llm` about the memory; what happens is kept in `asked`, for the log."""
 
         def ask(prompt: str, shape: Mapping[str, Any]) -> str:
@@ -445,6 +454,7 @@ class Engine(Shown):
                     options=self._options_of(llm),
                 ),
                 asked.append,
+                tries,
             )
             asked.append(answer)
             return answer.text
@@ -474,7 +484,7 @@ class Engine(Shown):
         if not llm:
             return Decision(fallback="no model is set for memory work")
         summaries = [Summary(p.number, f"{p.first}-{p.last}", self.pager.summary(p)) for p in pages]
-        decision = decide(summaries, message, self._asking("eviction", llm, asked), self.settings.cooperative_asks)
+        decision = decide(summaries, message, self._asking(llm, asked, tries=1), self.settings.cooperative_asks)
         self._log_asked("eviction", llm, asked)
         if decision.raw:
             self._note_unreadable("eviction", tuple(p.number for p in pages), llm, decision.fallback, decision.raw)
@@ -531,7 +541,7 @@ class Engine(Shown):
     ) -> list[Outcome]:
         s = self.settings
         template = templates.named(s.bookmark_template).with_key(s.bookmark_key)
-        ask = self._asking("bookmark", llm, asked)
+        ask = self._asking(llm, asked, tries=TRIES)
         if s.bookmarks == "llm_batch":
             return _or_failed(pages, lambda some: improve_bookmarks(some, ask, template, batch=True))
         outcomes: list[Outcome] = []

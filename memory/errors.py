@@ -22,6 +22,7 @@
     x UnknownModel         no provider by this name
     x ModelUnreachable     nobody answers at the address
     x ModelRefused         wrong key, no key, or no permission
+    x ToolsRefused         the model or its server takes no tools
     * ModelOverloaded      too many calls now; `retry_after_s` may say when to come again
       x ModelQuota         the quota is used up; waiting does not help
     x ModelTimeout         no answer in time
@@ -104,6 +105,9 @@ class ModelUnreachable(ModelError): ...
 
 
 class ModelRefused(ModelError): ...
+
+
+class ToolsRefused(ModelError): ...
 
 
 class ModelOverloaded(ModelError): ...

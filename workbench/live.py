@@ -153,6 +153,7 @@ def _forget(user: str, conversation: str) -> None:
 ADVICE: tuple[tuple[type[EngineError] | tuple[type[EngineError], ...], str], ...] = (
     ((errors.ModelRefused, errors.UnknownModel), "key"),
     (errors.ModelUnreachable, "reach"),
+    (errors.ModelQuota, "quota"),
     ((errors.ModelOverloaded, errors.ModelTimeout), "wait"),
     (errors.ConversationBusy, "busy"),
     ((errors.BudgetTooSmall, errors.ContextOverflow), "small"),

@@ -28,6 +28,7 @@ from memory.errors import (
     ModelRefused,
     ModelTimeout,
     ModelUnreachable,
+    ToolsRefused,
     UnknownModel,
 )
 from memory.jsontext import object_in, readable
@@ -329,6 +330,13 @@ _TROUBLES = (
         ModelAnswerEmpty,
         f"gave an empty answer: {_NOTHING_CAME}",
         r"ended before a finish_reason|no 'choices'",
+    ),
+    _trouble(
+        ToolsRefused,
+        "takes no tools; set protocol to schema, which asks for pages by JSON",
+        r"(?:not|n't) support (?:the )?(?:tools?|tool.?(?:use|call\w*)|function.?call\w*|parameters?: ?\[?.tools)\b"
+        r"|that support tool use|(?:tools?|tool.?call\w*|function.?call\w*)[`'\"]? (?:is|are) not supported"
+        r"|tools param requires|tool choice requires|enable-auto-tool-choice",
     ),
     _trouble(
         ContextOverflow,

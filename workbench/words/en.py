@@ -168,6 +168,7 @@ TEXT: dict[str, str] = {
     "chat.dismiss": "Dismiss",
     "chat.advice.key": "Set the provider's key in the environment, or take another model (`workbench settings`).",
     "chat.advice.reach": "Nobody answers there. Start the model, or take the built-in one, `workbench/offline`.",
+    "chat.advice.quota": "The account has nothing left to spend. Check its plan and billing, or take another model.",
     "chat.advice.wait": "The provider asks to slow down. Wait a moment, then say it again.",
     "chat.advice.busy": "Another program is answering in this conversation. Wait for it, then say it again.",
     "chat.advice.small": "Take a larger window (`window_tokens`), or send the message in parts.",

@@ -168,6 +168,7 @@ TEXT: dict[str, str] = {
     "chat.dismiss": "知道了",
     "chat.advice.key": "请在环境变量中设置提供方的密钥，或换一个模型（`workbench settings`）。",
     "chat.advice.reach": "模型地址无人应答。请启动它，或使用内置模型 `workbench/offline`。",
+    "chat.advice.quota": "账户额度已用完。请检查套餐与账单，或换一个模型。",
     "chat.advice.wait": "提供方要求放慢速度。请稍候再说一次。",
     "chat.advice.busy": "另一个程序正在这段对话中回答。请等它完成再说一次。",
     "chat.advice.small": "请加大窗口（`window_tokens`），或分几段发送。",

@@ -19,6 +19,7 @@ from memory.errors import (
     ModelRefused,
     ModelTimeout,
     ModelUnreachable,
+    ToolsRefused,
     UnknownModel,
 )
 from memory.models.chat import OFFLINE, _litellm, arguments_in, complete, protocol_of, readable, window_of
@@ -267,6 +268,15 @@ TROUBLE = {
                  ContextOverflow, "use a smaller window"),
     "too long for llama.cpp": (lambda s: s.fails(400, "the request exceeds the available context size"),
                                ContextOverflow, "use a smaller window"),
+    "no tools": (lambda s: s.fails(400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+                 ToolsRefused, "set protocol to schema"),
+    "no tools at vLLM": (lambda s: s.fails(400, '"auto" tool choice requires --enable-auto-tool-choice to be set'),
+                         ToolsRefused, "takes no tools"),
+    "no tools at a router": (lambda s: s.fails(404, "No endpoints found that support tool use."),
+                             ToolsRefused, "no tools"),
+    "no tools at llama.cpp": (lambda s: s.fails(500, "tools param requires --jinja flag"), ToolsRefused, "no tools"),
+    "no function calls": (lambda s: s.fails(400, "`tool calling` is not supported with this model"),
+                          ToolsRefused, "no tools"),
     "bad request": (lambda s: s.fails(400, "temperature must be at most 2"), ModelError, "must be at most 2"),
     "no such model": (lambda s: s.fails(404, "The model `test` does not exist", "model_not_found"),
                       UnknownModel, "check the model's name"),

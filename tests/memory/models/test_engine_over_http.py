@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from memory import Engine
-from memory.errors import ContextOverflow, ModelOverloaded, ModelRefused, ModelUnreachable, RecallLoop
+from memory.errors import ContextOverflow, ModelOverloaded, ModelRefused, ModelUnreachable, RecallLoop, ToolsRefused
 from memory.state import fold
 
 pytestmark = [
@@ -248,6 +248,29 @@ def test_the_last_round_leaves_a_schema_only_the_reply(opened, server):
         engine.say("Well?")
     last = server.asked[-1]["response_format"]["json_schema"]["schema"]
     assert list(last["properties"]) == ["reply"]
+
+
+def test_a_server_that_refuses_tools_is_asked_by_schema_from_then_on(opened, server):
+    engine = opened()
+    fill_up(engine)
+    assert engine.protocol[0] == "tools"
+    server.in_turn(
+        lambda s: s.fails(400, "my-own does not support tools"), lambda s: s.says(as_json(recall=[], reply="Hello."))
+    )
+    assert engine.say("Hello?").text == "Hello."
+    assert engine.protocol == ("schema", "it refused tools")
+    assert [b.error for b in bodies(engine, "ModelFailed")] == ["ToolsRefused"]
+    assert engine.say("Again?").text == "Hello."
+    assert ["tools" in body for body in server.asked] == [True, False, False]
+    assert consistent(engine)
+
+
+def test_a_protocol_that_was_asked_for_is_not_changed(opened, server):
+    engine = opened(protocol="tools")
+    fill_up(engine)
+    server.fails(400, "my-own does not support tools")
+    with pytest.raises(ToolsRefused, match="set protocol to schema"):
+        engine.say("Hello?")
 
 
 # ── eviction with the model ───────────────────────────────────────────────────────────────────────────
