@@ -13,7 +13,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import NamedTuple
@@ -124,12 +124,15 @@ class TextIndex:
         self._timely: array[int] = array("b")  # 1: the turn tells a time
         self._asking: array[int] = array("b")  # 1: it ends with a question
         self._on_page: dict[int, set[str]] = {}  # page -> the terms of its turns
+        self._known_norm = np.zeros(0, dtype=np.float32)
+        self._waiting: list[tuple[Sequence[str], str]] = []  # terms and text of the last turns, not posted yet
 
     def __len__(self) -> int:
         """Turns indexed."""
         return len(self._turns)
 
     def __repr__(self) -> str:
+        self._post()
         return f"<TextIndex of {len(self)} turns, {len(self._postings)} terms>"
 
     @property
@@ -145,11 +148,13 @@ class TextIndex:
     @property
     def lengths(self) -> Floats:
         """Terms by unit, its label's with them."""
+        self._post()
         return np.array(self._lengths, dtype=np.float32)
 
     @property
     def asking(self) -> Floats:
         """1 by unit where the turn ends with a question."""
+        self._post()
         return np.array(self._asking, dtype=np.float32)
 
     def knows(self, page: int) -> bool:
@@ -174,17 +179,22 @@ class TextIndex:
             return
         own = terms(label) + terms(text)
         self._on_page.setdefault(page, set()).update(own)
-        unit = len(self._turns)
-        for term, times in Counter(own).items():
-            posting = self._postings.get(term) or self._posted(term)
-            posting.units.append(unit)
-            posting.times.append(times)
         self._pages.append(page)
         self._turns.append(turn)
-        self._lengths.append(len(own))
         self._hashes.append(hash(label + text))
-        self._timely.append(bool(_TELLS_WHEN.search(text)))
-        self._asking.append(bool(_ENDS_ASKING.search(text)))
+        self._waiting.append((own, text))
+
+    def _post(self) -> None:
+        """Make the postings of the turns that came since the last search: most steps of a replay ask nothing."""
+        for unit, (own, text) in enumerate(self._waiting, len(self._lengths)):
+            for term, times in Counter(own).items():
+                posting = self._postings.get(term) or self._posted(term)
+                posting.units.append(unit)
+                posting.times.append(times)
+            self._lengths.append(len(own))
+            self._timely.append(bool(_TELLS_WHEN.search(text)))
+            self._asking.append(bool(_ENDS_ASKING.search(text)))
+        self._waiting.clear()
 
     def search(
         self, question: str, k: int, among: Collection[int] | None = None, min_coverage: float = MIN_COVERAGE
@@ -204,6 +214,7 @@ class TextIndex:
 
     def scores(self, question: str) -> Scores:
         """The question against every turn; no term asked where it has no searchable words."""
+        self._post()
         asked = tuple(dict.fromkeys(terms(question)))
         times = np.zeros((len(asked), len(self)), dtype=np.float32)
         holders = np.zeros(len(asked))
@@ -216,10 +227,9 @@ class TextIndex:
         # none holds is taken to be a little rarer than what one does, so that in a short talk it does not weigh alone.
         holders = np.maximum(holders, 0.5)
         idf = np.log(1 + (len(self._on_page) - holders + 0.5) / (holders + 0.5)).astype(np.float32)
-        lengths = self._lent(self.lengths[None])
-        norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1)) if len(self) else lengths
         times = self._lent(times)
-        by_term = idf[:, None] * ((K1 + 1) * times / (times + norm))
+        by_term = times / (times + self._norm())
+        by_term *= (K1 + 1) * idf[:, None]
         if asked and _ASKS_WHEN.search(question):
             timely = TIMELY * by_term.sum(axis=0) * np.array(self._timely, dtype=np.float32)
             by_term, idf, asked = np.vstack([by_term, timely]), np.append(idf, np.float32(0)), (*asked, WHEN)
@@ -272,6 +282,13 @@ class TextIndex:
         units = sorted(total)
         return _Posting(array("q", units), array("q", [total[unit] for unit in units]))
 
+    def _norm(self) -> Floats:
+        """What a turn's length marks its words down by; the same until another turn comes."""
+        if len(self._known_norm) != len(self):
+            lengths = self._lent(self.lengths[None])[0]
+            self._known_norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1))
+        return self._known_norm
+
     def _lent(self, rows: Floats) -> Floats:
         """Each turn with what those around it lend. A page's ends are walls: the words of a hit are on its page."""
         pages = self.pages
@@ -279,7 +296,8 @@ class TextIndex:
         for away, weight in AROUND.items():
             n = abs(away)
             lender, borrower = (slice(None, -n), slice(n, None)) if away < 0 else (slice(n, None), slice(None, -n))
-            made[:, borrower] += weight * rows[:, lender] * (pages[borrower] == pages[lender])
+            same_page = (pages[borrower] == pages[lender]) * np.float32(weight)
+            made[:, borrower] += rows[:, lender] * same_page
         return made
 
     def _best_units(self, scores: Floats, among: Collection[int] | None) -> Ints:

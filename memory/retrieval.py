@@ -123,6 +123,10 @@ class Compared:
         return self.index.text.pages
 
     @cached_property
+    def unit_turns(self) -> Ints:
+        return self.index.text.turns
+
+    @cached_property
     def firsts(self) -> Ints:
         """The first unit of each page: a page's units stand side by side."""
         return np.flatnonzero(np.diff(self.unit_pages, prepend=-1))
@@ -430,7 +434,7 @@ class Index:
         seen = Compared(self, question, vector)
         scores = _turn_scores(seen)
         best = np.lexsort((-np.arange(len(scores)), -scores))[:k]
-        pages, turns = self.text.pages[best].tolist(), self.text.turns[best].tolist()
+        pages, turns = seen.unit_pages[best].tolist(), seen.unit_turns[best].tolist()
         return tuple(TurnHit(*each) for each in zip(pages, turns, scores[best].tolist(), strict=True))
 
 
@@ -511,13 +515,18 @@ class _Cut:
                 return f"it shares {overlap:.2f} of its words with p{other}, which stands higher ({limit})"
         return ""
 
+    @cached_property
+    def figures(self) -> tuple[Floats, Floats]:
+        """What each channel says raw, and what it adds: (channels, pages) each; 0 where nothing is known."""
+        raw = np.stack([channel.raw for channel in self.channels])
+        return np.nan_to_num(raw).round(4), np.stack([channel.shares for channel in self.channels]).round(4)
+
     def _hit(self, place: int, stage: str = "", dropped: str = "") -> Hit:
         page = int(self.seen.pages[place])
-        raw = tuple(round(float(np.nan_to_num(channel.raw[place])), 4) for channel in self.channels)
-        shares = tuple(round(float(channel.shares[place]), 4) for channel in self.channels)
+        raw, shares = (tuple(figures[:, place].tolist()) for figures in self.figures)
         unit = self.seen.best_unit(page)
         by_words = self.seen.scores.total[unit] > 0
-        turn = int(self.seen.index.text.turns[unit])
+        turn = int(self.seen.unit_turns[unit])
         if not by_words:
             turn = self.seen.best_exchange(page) or turn
         matched = self.seen.scores.matched(unit) if by_words else ()
@@ -550,10 +559,10 @@ def _turn_scores(seen: Compared) -> Floats:
 
 def _by_unit(seen: Compared) -> Floats:
     """The cosine of the exchange that each unit lies in; NaN where it has no vector."""
-    held, text = seen.index.vectors, seen.index.text
+    held = seen.index.vectors
     order = np.lexsort((held.turns, held.pages))
     known = held.pages[order] << 32 | held.turns[order]
-    place = np.searchsorted(known, text.pages << 32 | text.turns, side="right") - 1
-    own = (place >= 0) & (known[place] >> 32 == text.pages)
+    place = np.searchsorted(known, seen.unit_pages << 32 | seen.unit_turns, side="right") - 1
+    own = (place >= 0) & (known[place] >> 32 == seen.unit_pages)
     near: Floats = np.where(own, seen.cosines[order][place], np.float32(np.nan))
     return near
