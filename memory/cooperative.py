@@ -86,7 +86,7 @@ first; leave out what should stay.
 
 The newest message: {message}
 
-Answer with JSON only: {{"leave": ["{example}"]}}"""
+Answer with JSON only: {{"leave": ["…"]}}"""  # no name as an example: a small model would copy it
 
 
 def ranking(summaries: Sequence[Summary], message: str, ask: Ask) -> Decision:
@@ -94,7 +94,7 @@ def ranking(summaries: Sequence[Summary], message: str, ask: Ask) -> Decision:
     offered = list(summaries[:MOST_ASKED])
     names = [f"p{s.page}" for s in offered]
     lines = "\n".join(_line(s) for s in offered)
-    raw = ask(RANK.format(pages=lines, message=_quoted(message), example=names[0]), leave_schema(names))
+    raw = ask(RANK.format(pages=lines, message=_quoted(message)), leave_schema(names))
     order, error = read_ranking(raw, {s.page for s in offered})
     if error:
         return Decision(fallback=f"the model's answer could not be used: {error}", raw=raw)

@@ -1,8 +1,9 @@
 """A page's keywords from a language model: page by page, or for all pages that closed at once.
 
 The model is asked after the reply, never before it; a bookmark that a rule made stands until its answer comes, and
-stays where none comes that can be read (one retry, then `Unreadable` keeps the raw words). "No" is an answer: such a
-page leaves a bare `[p7]`. Many pages at once share no keyword: one that two pages got stays with the first.
+stays where none comes that can be used (one retry, then `Unreadable` keeps the raw words). A keyword of which no word
+stands on the page is not used: small models give back what the prompt says, or what other pages hold. "No" is an
+answer: such a page leaves a bare `[p7]`. Many pages at once share no keyword: one that two got stays with the first.
 
 Generators and templates follow arXiv 2604.12376, a preprint withdrawn since, which reports .69 of synthetic probes
 answered for all at once against .66 page by page and .72 for its heuristic.
@@ -10,12 +11,13 @@ answered for all at once against .66 page by page and .72 for its heuristic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memory.bookmarks import FEWEST, MOST, PageWords, parse_page_ref, tidy
 from memory.jsontext import object_in, objects_in, without_thoughts
+from memory.language import terms
 from memory.templates import Template
 from memory.tokens import clip
 
@@ -71,7 +73,7 @@ Specific beats general; use no word that fits other pages too. If nothing on it 
 The page:
 {page}
 
-Answer with JSON only: {{"keywords": ["{example}"]}}"""
+Answer with JSON only: {{"keywords": ["…", "…"]}}"""
 _KEYWORDS = {"type": "array", "items": {"type": "string"}, "maxItems": MOST}
 ONE_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -89,14 +91,16 @@ def _one(page: PageWords, ask: Ask, template: Template, others: Mapping[int, str
         looks_for=template.looks_for,
         others=f"\nOther pages are known by:\n{lines}\n" if lines else "",
         page=_words(page, PAGE_TOKENS),
-        example='", "'.join(template.example),
     )
-    for outcome in _tries(prompt, ask, ONE_SCHEMA):
-        keywords, error = read_keywords(outcome.raw)
+    raw, error = "", ""
+    for _ in range(TRIES):
+        raw = ask(f"{prompt}{_again(error)}", ONE_SCHEMA)
+        keywords, error = read_keywords(raw)
+        if not error:
+            keywords, error = _grounded(page, keywords)
         if not error:
             return Improved(page.page, keywords)
-        outcome.error = error
-    return Unreadable((page.page,), outcome.error, outcome.raw)
+    return Unreadable((page.page,), error, raw)
 
 
 def read_keywords(raw: str) -> tuple[tuple[str, ...], str]:
@@ -138,7 +142,8 @@ again, give it an empty list.
 
 {pages}
 
-Answer with JSON only: {{"pages": [{{"page": "{first}", "keywords": ["{example}"]}}]}}"""
+Answer with JSON only, one entry for each page:
+{{"pages": [{form}]}}"""
 
 
 def all_schema(names: Sequence[str]) -> dict[str, Any]:
@@ -148,33 +153,47 @@ def all_schema(names: Sequence[str]) -> dict[str, Any]:
         "required": ["page", "keywords"],
         "additionalProperties": False,
     }
-    pages = {"type": "array", "items": page, "maxItems": len(names)}
+    pages = {"type": "array", "items": page, "minItems": len(names), "maxItems": len(names)}
     return {"type": "object", "properties": {"pages": pages}, "required": ["pages"], "additionalProperties": False}
 
 
 def _all_at_once(pages: Sequence[PageWords], ask: Ask, template: Template) -> list[Outcome]:
+    """Pages that the first answer leaves out, or gives what cannot be used, are asked about once more."""
+    left = {page.page: page for page in pages}
+    found: dict[int, tuple[str, ...]] = {}
+    raw, error = "", ""
+    for _ in range(TRIES):
+        prompt = _about_all(list(left.values()), template)
+        raw = ask(f"{prompt}{_again(error)}", all_schema([f"p{number}" for number in left]))
+        read, error = read_pages(raw, list(left))
+        for number, keywords in read.items():
+            kept, why = _grounded(left[number], keywords)
+            error = error or why
+            if not why:
+                found[number] = kept
+        left = {number: page for number, page in left.items() if number not in found}
+        if not left:
+            break
+        error = error or "it leaves pages out"
+    apart = _apart(found)
+    shared = tuple(page for page, keywords in apart.items() if found[page] and not keywords)
+    told: list[Outcome] = [Improved(page, keywords) for page, keywords in apart.items() if page not in shared]
+    if shared:
+        told.append(Unreadable(shared, "all of its keywords are another page's as well", raw))
+    if left:
+        told.append(Unreadable(tuple(left), error, raw))
+    return told
+
+
+def _about_all(pages: Sequence[PageWords], template: Template) -> str:
     most = min(PAGE_TOKENS, BATCH_TOKENS // len(pages))
-    names = [f"p{page.page}" for page in pages]
-    prompt = ALL.format(
+    return ALL.format(
         fewest=FEWEST,
         most=MOST,
         looks_for=template.looks_for,
         pages="\n\n".join(f"Page p{page.page}:\n{_words(page, most)}" for page in pages),
-        first=names[0],
-        example='", "'.join(template.example),
+        form=", ".join(f'{{"page": "p{page.page}", "keywords": ["…", "…"]}}' for page in pages),
     )
-    offered = [page.page for page in pages]
-    found: dict[int, tuple[str, ...]] = {}
-    for outcome in _tries(prompt, ask, all_schema(names)):
-        found, error = read_pages(outcome.raw, offered)
-        if not error:
-            break
-        outcome.error = error
-    missing = tuple(page for page in offered if page not in found)
-    told: list[Outcome] = [Improved(page, keywords) for page, keywords in _apart(found).items()]
-    if missing:
-        told.append(Unreadable(missing, outcome.error or "the answer leaves these pages out", outcome.raw))
-    return told
 
 
 def read_pages(raw: str, offered: Sequence[int]) -> tuple[dict[int, tuple[str, ...]], str]:
@@ -217,20 +236,18 @@ def _apart(found: Mapping[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
 # ── both ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(slots=True)
-class _Try:
-    raw: str
-    error: str = ""
+def _grounded(page: PageWords, keywords: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Those of which a word stands on the page, and why there are none."""
+    said = {term for text in page.texts for term in terms(text)}
+    kept = tuple(keyword for keyword in keywords if not said.isdisjoint(terms(keyword)))
+    return kept, "no word of its keywords stands on the page" if keywords and not kept else ""
 
 
-def _tries(prompt: str, ask: Ask, schema: Mapping[str, Any]) -> Iterator[_Try]:
-    """Ask; and if the reader of the answer left an error on it, ask once more and say what was wrong."""
-    one = _Try(ask(prompt, schema))
-    yield one
-    for _ in range(TRIES - 1):
-        again = f"{prompt}\n\nYour last answer could not be used: {one.error}. Answer with the JSON object alone."
-        one = _Try(ask(again, schema))
-        yield one
+def _again(error: str) -> str:
+    """What a second question says about the first answer."""
+    if not error:
+        return ""
+    return f"\n\nYour last answer could not be used: {error}. Answer with the JSON object alone."
 
 
 def _words(page: PageWords, most: int) -> str:

@@ -261,11 +261,13 @@ def of_answer(raw: str) -> Spoken:
     if not _OBJECT.search(bare):
         return Spoken(text) if text else Spoken("", error="there is no reply in it")
     found, error = object_in(bare, KEYS)
-    if error or found.keys().isdisjoint(KEYS):
+    if error:  # a cut object is read up to the cut: a recall that is whole counts, though a draft of a reply is not
+        found = _fields(bare)
+    if found.keys().isdisjoint(KEYS):
         return Spoken(text) if text else Spoken("", error=error or f"it has none of {', '.join(KEYS)}")
     calls = _calls(found, bool(text))
     if not calls and not text:
-        return Spoken("", error="it holds neither a recall nor a reply")
+        return Spoken("", error=error or "it holds neither a recall nor a reply")
     return Spoken(text, calls)
 
 
@@ -312,6 +314,20 @@ def reply_so_far(raw: str, *, whole: bool = False) -> str:
     if not whole:
         text = text[: m.start()] if (m := _MAY_BEGIN.search(text)) else text
     return text.strip()
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """The fields of a single object that are whole; {} where there is no object that is cut, but something else."""
+    if len(_OBJECT.findall(text)) != 1:
+        return {}
+    found: dict[str, Any] = {}
+    at = text.index("{", _OBJECT.search(text).start()) + 1  # type: ignore[union-attr]
+    while pair := _PAIR.match(text, at):
+        try:
+            found[pair[1]], at = json.JSONDecoder(strict=False).raw_decode(text, pair.end())
+        except (ValueError, RecursionError):
+            break
+    return found
 
 
 def _reply_in(text: str, at: int) -> str:

@@ -13,7 +13,11 @@ from memory.templates import named
 from memory.tokens import count
 
 ENTITIES = named("entities")
-PAGES = [PageWords(n, (f"user: About topic {n}.", "assistant: Noted.")) for n in (1, 2, 3)]
+PAGES = [
+    PageWords(1, ("user: About topic 1: one hotel in Lisbon, a.", "assistant: Noted.")),
+    PageWords(2, ("user: About topic 2: two budgets, b, Lisbon.", "assistant: Noted.")),
+    PageWords(3, ("user: About topic 3: three pianos, c.", "assistant: Noted.")),
+]
 
 
 class Asked:
@@ -78,13 +82,13 @@ def test_each_page_is_asked_about_with_what_the_others_are_known_by():
     assert "p2: old two" in first
     assert "p1:" not in first
     assert "p2:" not in second
-    assert "user: About topic 1." in first
+    assert "user: About topic 1: one hotel" in first
     assert ENTITIES.looks_for in first
 
 
 def test_a_prompt_stays_short_whatever_the_page_and_the_conversation():
     long = PageWords(1, ("word and number 7, " * 9_000,))
-    ask = Asked('{"keywords": ["one"]}')
+    ask = Asked('{"keywords": ["word"]}')
     improve_bookmarks([long], ask, ENTITIES, others={n: f"page {n}" for n in range(2, 900)})
     assert count(ask.prompts[0]) < 1_700
     assert ask.prompts[0].count("\np") == OTHERS
@@ -114,12 +118,41 @@ def test_all_at_once_is_one_call_and_no_keyword_is_shared():
 
 def test_pages_that_the_answer_leaves_out_or_that_were_not_offered():
     raw = pages(p1=["Lisbon"], p77=["ghost"])
-    outcomes = improve_bookmarks(PAGES, Asked(raw), ENTITIES, batch=True)
-    assert outcomes == [Improved(1, ("Lisbon",)), Unreadable((2, 3), "the answer leaves these pages out", raw)]
+    ask = Asked(raw, pages(p3=["three pianos"]))
+    outcomes = improve_bookmarks(PAGES, ask, ENTITIES, batch=True)
+    assert outcomes == [
+        Improved(1, ("Lisbon",)),
+        Improved(3, ("three pianos",)),
+        Unreadable((2,), "it leaves pages out", pages(p3=["three pianos"])),
+    ]
+    assert ask.shapes[1] == all_schema(["p2", "p3"])
+    assert "About topic 1" not in ask.prompts[1]
+
+
+def test_a_keyword_of_which_no_word_stands_on_the_page_is_not_used():
+    """A small model gives back the words of the prompt, or of another page."""
+    ask = Asked('{"keywords": ["peanut allergy", "Hotels"]}', '{"keywords": ["peanut"]}', '{"keywords": ["Porto"]}')
+    assert improve_bookmarks(PAGES[:2], ask, ENTITIES) == [
+        Improved(1, ("Hotels",)),
+        Unreadable((2,), "no word of its keywords stands on the page", '{"keywords": ["Porto"]}'),
+    ]
+    chinese = [PageWords(1, ("user: 我对花生过敏，预算8000元",))]
+    assert improve_bookmarks(chinese, Asked('{"keywords": ["花生过敏", "里斯本"]}'), ENTITIES) == [
+        Improved(1, ("花生过敏",))
+    ]
+
+
+def test_a_page_whose_keywords_are_all_another_pages_keeps_the_rules():
+    raw = pages(p1=["Lisbon"], p2=["lisbon"], p3=[])
+    assert improve_bookmarks(PAGES, Asked(raw), ENTITIES, batch=True) == [
+        Improved(1, ("Lisbon",)),
+        Improved(3, ()),
+        Unreadable((2,), "all of its keywords are another page's as well", raw),
+    ]
 
 
 def test_all_at_once_is_asked_once_more_too():
-    ask = Asked("nonsense", pages(p1=["a"], p2=["b"], p3=["c"]))
+    ask = Asked("nonsense", pages(p1=["hotel"], p2=["budgets"], p3=["pianos"]))
     assert [type(o) for o in improve_bookmarks(PAGES, ask, ENTITIES, batch=True)] == [Improved] * 3
     never = improve_bookmarks(PAGES, Asked("nonsense", "again"), ENTITIES, batch=True)
     assert never == [Unreadable((1, 2, 3), "there is no JSON object", "again")]

@@ -175,6 +175,8 @@ def as_json(**fields):
         ("Use {braces} and [p3:hotel] freely.", "Use {braces} and [p3:hotel] freely.", []),
         ("Sure! " + as_json(recall=[], reply="It is 5."), "Sure! It is 5.", []),
         (as_json(recall=[], reply=5), "", []),
+        ('{"recall": ["p3"], "question": "budget", "reply": "I gue', "", ["recall"]),
+        ('{"recall": ["p3"], "question": "bud', "", ["recall"]),
     ],
 )
 def test_an_answer_is_taken_apart(raw, text, calls):
@@ -187,6 +189,7 @@ def test_an_answer_is_taken_apart(raw, text, calls):
     ("raw", "error"),
     [
         ('{"recall": ["p3"', "breaks off or is malformed"),
+        ('{"recall": [], "question": "bud', "breaks off or is malformed"),
         ('{"answer": "5"}', "it has none of recall, question"),
         ('{"recall": [], "reply": ""}', "neither a recall nor a reply"),
         ("<think>and so on", "there is no reply in it"),

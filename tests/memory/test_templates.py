@@ -2,21 +2,17 @@
 
 import pytest
 
-from memory.bookmarks import stub
 from memory.errors import UnknownName
 from memory.settings import Settings
 from memory.templates import TEMPLATES, named
-from memory.tokens import count
 from tests.memory.conftest import pager_of
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_every_template_goes_by_its_name_and_its_example_is_a_bookmark(name):
+def test_every_template_goes_by_its_name_and_says_what_it_looks_for(name):
     template = named(name)
     assert template.name == name
-    assert template.looks_for
-    assert count(stub(3, template.example)) <= 24
-    assert stub(3, template.example).count(",") == len(template.example) - 1
+    assert len(template.looks_for) > 20
 
 
 def test_the_presets_of_the_users_trades_are_there():

@@ -384,11 +384,11 @@ def test_a_rules_bookmark_stands_until_work_brings_the_models(opened, server):
 
 def test_all_at_once_is_one_call_and_shares_no_keyword(opened, server):
     engine = opened(bookmarks="llm_batch")
-    pages = [{"page": "p1", "keywords": ["drawer", "first"]}, {"page": "p2", "keywords": ["Drawer", "second"]}]
+    pages = [{"page": "p1", "keywords": ["drawer", "code 1000"]}, {"page": "p2", "keywords": ["Drawer", "code 1002"]}]
     naming(server, [as_json(pages=pages)])
     fill_up(engine, 5)
     assert engine.work().improved == (1, 2)
-    assert stubs(engine) == {1: ("[p1:drawer,first]", "llm_batch"), 2: ("[p2:second]", "llm_batch")}
+    assert stubs(engine) == {1: ("[p1:drawer,code 1000]", "llm_batch"), 2: ("[p2:code 1002]", "llm_batch")}
 
 
 def test_no_is_an_answer_and_leaves_a_bare_stub_that_is_found_by_content(opened, server):
