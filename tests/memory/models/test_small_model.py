@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 LLM = "openai/smollm2"
-CONTEXT = 1_024
+CONTEXT = 768
 SERVER = """
 import sys
 import xllamacpp
@@ -90,10 +90,10 @@ def test_it_streams_what_it_says(options):
 @pytest.fixture
 def engine(tmp_path, options):
     """A conversation whose first pages left, gone on with the real model."""
-    place = {"user": "ana", "conversation": "trip", "window_tokens": 900, "reply_tokens": 40, "boundary": "fixed_2"}
+    place = {"user": "ana", "conversation": "trip", "window_tokens": 700, "reply_tokens": 32, "boundary": "fixed_2"}
     with Engine.open(tmp_path / "store", chat=Model(), **place) as before:
         before._following = StringIO()
-        fill_up(before, 8, 40)
+        fill_up(before, 8, 20)
         assert before.state.evicted
     own = {"protocol": "schema", "bookmarks": "llm_batch", "recall_rounds": 1, "recall_k": 1}
     with Engine.open(tmp_path / "store", llm=LLM, options=options, **{**place, **own}) as engine:
@@ -141,7 +141,7 @@ def test_asked_for_keywords_every_page_ends_named_or_as_it_was(engine):
 def test_a_window_wider_than_the_models_own_is_noticed_and_room_is_made(engine):
     """llama.cpp says how many tokens came and how many it takes."""
     engine.change(window_tokens=3_000, chunk_share=0.1, protocol="tools")
-    assert engine.say("word and number 7, " * 220 + "so what is it?").text
+    assert engine.say("word and number 7, " * 160 + "so what is it?").text
     [failed] = [e.body for e in engine.store.events(engine.scope, kinds=["ModelFailed"])]
     assert (failed.error, failed.limit_tokens) == ("ContextOverflow", CONTEXT)
     assert failed.prompt_tokens > CONTEXT
