@@ -167,6 +167,7 @@ def _append(db: duckdb.DuckDBPyConnection, batch: _Batch) -> None:
                 db.execute(f"INSERT INTO raw.{name} BY NAME FROM batch")
         if batch.events.num_rows:
             _take_apart(db, set(batch.events["kind"].to_pylist()))
+            db.execute(views.ADD_STEP_PARTS, {"first": batch.events["seq"][0].as_py()})
         db.execute("COMMIT")
     except duckdb.Error:
         db.execute("ROLLBACK")

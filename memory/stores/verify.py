@@ -26,6 +26,7 @@ from memory.events import (
     PagesRecalled,
     PagesRetrieved,
     PromptAssembled,
+    QuestionLabelled,
     StubsArranged,
     TextRedacted,
 )
@@ -224,9 +225,12 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
     BookmarkMade: lambda b: (b.bookmark.stub, b.bookmark.keywords, b.bookmark.description),
     StubsArranged: lambda b: (r.text for r in b.ranges),
     PagesRecalled: lambda b: (b.question, *(r.text for r in b.opened)),
+    PagesRetrieved: lambda b: (b.question,),
+    QuestionLabelled: lambda b: (b.question, b.answer),
     PromptAssembled: _prompt,
     ModelCalled: lambda b: (b.reply, *(c.arguments for c in b.calls)),
     ModelFailed: lambda b: (b.partial,),
+    MemoryWorkFailed: lambda b: (b.raw,),
     PagesRetrieved: lambda b: (b.question,),
     MemoryWorkFailed: lambda b: (b.raw,),
 }

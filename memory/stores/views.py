@@ -1,7 +1,8 @@
 """What `workbench sql` asks: views over the log, their columns in words, and the tables that carry them.
 
 Each record is taken apart once, when it arrives, into one narrow table per question (`Taken`), with its words;
-a view only joins and counts. No view parses JSON or looks words up.
+a view only joins and counts. No view parses JSON or looks words up. What a step came to is summed up as its records
+arrive, too, one row for each batch that brought some (`step_part`).
 
 A run that continues another (a branch) shows only its own rows here. What it took over, the pages and bookmarks
 it began with, stands in the tables marked `inherited`: looked up, never shown twice.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA = 1  # grows with any change below: a file of another number is made anew
+SCHEMA = 2  # grows with any change below: a file of another number is made anew
 
 BASE = """
 CREATE SCHEMA raw;
@@ -85,6 +86,11 @@ BOOKMARK = Taken(
     words=(("stub", "bookmark.stub"), ("keywords", "bookmark.keywords"), ("description", "bookmark.description")),
 )  # fmt: skip
 SETTING = Taken("setting", ("SettingsChanged",), '{"hash":"VARCHAR"}', {"hash": ("VARCHAR", "b.hash")})
+SETTING_VALUE = Taken(
+    "setting_value", ("SettingsChanged",), '{"settings":"MAP(VARCHAR,JSON)","hash":"VARCHAR"}',
+    {"setting": ("VARCHAR", "i.key"), "value": ("VARCHAR", "i.value->>'$'"), "hash": ("VARCHAR", "b.hash")},
+    each="map_entries(b.settings)",
+)  # fmt: skip
 MARK = Taken(
     "mark", ("TurnMarked",), '{"turn":"INTEGER","important":"BOOLEAN"}',
     {"turn": ("INTEGER", "b.turn"), "important": ("BOOLEAN", "b.important")},
@@ -107,12 +113,14 @@ OTHERS = (
     Taken(
         "eviction", ("PageEvicted",),
         '{"page":"INTEGER","policy":"VARCHAR","score":"DOUBLE","runner_up":"INTEGER","runner_up_score":"DOUBLE",'
-        '"freed_tokens":"INTEGER","cause":"VARCHAR","used_tokens":"INTEGER","limit_tokens":"INTEGER"}',
+        '"freed_tokens":"INTEGER","cause":"VARCHAR","used_tokens":"INTEGER","limit_tokens":"INTEGER",'
+        '"decided_by":"VARCHAR","why":"VARCHAR"}',
         {"page": ("INTEGER", "b.page"), "policy": ("VARCHAR", "b.policy"), "score": ("DOUBLE", "b.score"),
          "runner_up": ("INTEGER", "nullif(b.runner_up, 0)"),
          "runner_up_score": ("DOUBLE", "CASE WHEN b.runner_up > 0 THEN b.runner_up_score END"),
          "freed_tokens": ("INTEGER", "b.freed_tokens"), "cause": ("VARCHAR", "b.cause"),
-         "used_tokens": ("INTEGER", "b.used_tokens"), "limit_tokens": ("INTEGER", "b.limit_tokens")},
+         "used_tokens": ("INTEGER", "b.used_tokens"), "limit_tokens": ("INTEGER", "b.limit_tokens"),
+         "decided_by": ("VARCHAR", "nullif(b.decided_by, '')"), "why": ("VARCHAR", "nullif(b.why, '')")},
     ),
     Taken(
         "paging", ("PagePagedIn",), '{"page":"INTEGER","by":"VARCHAR","tokens":"INTEGER","thrash":"BOOLEAN"}',
@@ -140,9 +148,46 @@ OTHERS = (
          **{s: ("INTEGER", f"coalesce(b.sections.{s}, 0)") for s in SECTIONS}},
     ),
     Taken(
-        "call", ("ModelCalled",), '{"prompt_tokens":"INTEGER","completion_tokens":"INTEGER","cost_usd":"DOUBLE"}',
-        {"prompt_tokens": ("INTEGER", "b.prompt_tokens"), "completion_tokens": ("INTEGER", "b.completion_tokens"),
-         "cost_usd": ("DOUBLE", "b.cost_usd")},
+        "call", ("ModelCalled",),
+        '{"round":"INTEGER","llm":"VARCHAR","prompt_tokens":"INTEGER","completion_tokens":"INTEGER",'
+        '"cost_usd":"DOUBLE","ms":"DOUBLE","finish":"VARCHAR","calls":"JSON","task":"VARCHAR","protocol":"VARCHAR"}',
+        {"round": ("INTEGER", "b.round"), "llm": ("VARCHAR", "b.llm"),
+         "prompt_tokens": ("INTEGER", "b.prompt_tokens"), "completion_tokens": ("INTEGER", "b.completion_tokens"),
+         "cost_usd": ("DOUBLE", "b.cost_usd"), "ms": ("DOUBLE", "b.ms"), "finish": ("VARCHAR", "b.finish"),
+         "asked": ("INTEGER", "coalesce(json_array_length(b.calls), 0)"),
+         "task": ("VARCHAR", "coalesce(b.task, 'reply')"), "protocol": ("VARCHAR", "nullif(b.protocol, '')")},
+    ),
+    Taken(
+        "failure", ("ModelFailed",),
+        '{"round":"INTEGER","llm":"VARCHAR","error":"VARCHAR","message":"VARCHAR","task":"VARCHAR",'
+        '"attempt":"INTEGER","again_in_s":"DOUBLE"}',
+        {"round": ("INTEGER", "b.round"), "llm": ("VARCHAR", "b.llm"), "error": ("VARCHAR", "b.error"),
+         "message": ("VARCHAR", "b.message"), "task": ("VARCHAR", "coalesce(b.task, 'reply')"),
+         "attempt": ("INTEGER", "coalesce(b.attempt, 1)"), "again_in_s": ("DOUBLE", "b.again_in_s")},
+    ),
+    Taken(
+        "retrieval", ("PagesRetrieved",),
+        '{"question":"BIGINT","by":"VARCHAR","strategy":"VARCHAR","embedder":"VARCHAR","k":"INTEGER",'
+        '"chosen":["INTEGER"],"channels":["VARCHAR"],"candidates":"JSON","stages":"MAP(VARCHAR,INTEGER)",'
+        '"thresholds":"MAP(VARCHAR,DOUBLE)","note":"VARCHAR","ms":"DOUBLE"}',
+        {"question": ("VARCHAR", "question.content"), "asked_by": ("VARCHAR", 'b."by"'),
+         "strategy": ("VARCHAR", "b.strategy"), "embedder": ("VARCHAR", "nullif(b.embedder, '')"),
+         "k": ("INTEGER", "b.k"), "chosen": ("INTEGER[]", "b.chosen"), "channels": ("VARCHAR[]", "b.channels"),
+         "considered": ("INTEGER", "coalesce(json_array_length(b.candidates), 0)"),
+         "stages": ("MAP(VARCHAR, INTEGER)", "b.stages"), "thresholds": ("MAP(VARCHAR, DOUBLE)", "b.thresholds"),
+         "note": ("VARCHAR", "nullif(b.note, '')"), "ms": ("DOUBLE", "b.ms")},
+        words=(("question", "question"),),
+    ),
+    Taken(
+        "candidate", ("PagesRetrieved",),
+        '{"channels":["VARCHAR"],"candidates":[{"page":"INTEGER","turn":"INTEGER","score":"DOUBLE",'
+        '"dropped":"VARCHAR","stage":"VARCHAR","raw":["DOUBLE"],"shares":["DOUBLE"]}]}',
+        {"place": ("INTEGER", "i.place"), "page": ("INTEGER", "i.c.page"), "turn": ("INTEGER", "nullif(i.c.turn, 0)"),
+         "score": ("DOUBLE", "i.c.score"), "stage": ("VARCHAR", "nullif(i.c.stage, '')"),
+         "dropped": ("VARCHAR", "nullif(i.c.dropped, '')"),
+         "raw": ("MAP(VARCHAR, DOUBLE)", "TRY(map(b.channels, i.c.raw))"),
+         "shares": ("MAP(VARCHAR, DOUBLE)", "TRY(map(b.channels, i.c.shares))")},
+        each="list_transform(b.candidates, lambda c, n: struct_pack(c := c, place := n))",
     ),
     Taken(
         "ending", ("StepFinished", "StepAbandoned"),
@@ -153,7 +198,7 @@ OTHERS = (
     ),
 )  # fmt: skip
 
-HANDED_DOWN = (CLOSING, SETTING, MARK, BOOKMARK, PIECE)  # what a branch begins with; pieces look closings up
+HANDED_DOWN = (CLOSING, SETTING, SETTING_VALUE, MARK, BOOKMARK, PIECE)  # what a branch begins with; pieces look closings up
 TAKEN = (*HANDED_DOWN, *OTHERS)
 
 
@@ -163,6 +208,37 @@ def inherit(table: str) -> str:
         f"INSERT INTO raw.{table} SELECT * REPLACE ($child AS stream, true AS inherited) FROM raw.{table} "
         "WHERE stream = $parent AND version <= $version"
     )
+
+
+# ── what a step came to ───────────────────────────────────────────────────────────────────────────────
+
+_MS = ", ".join(STAGES)
+STEP_PART = f"""
+CREATE TABLE raw.step_part (stream INTEGER, step INTEGER, started_at TIMESTAMPTZ, settings VARCHAR, state VARCHAR,
+    reason VARCHAR, ended_at TIMESTAMPTZ, {" DOUBLE, ".join(STAGES)} DOUBLE, prompt_tokens INTEGER,
+    completion_tokens INTEGER, cost_usd DOUBLE, priced INTEGER, calls INTEGER, recalls INTEGER, faults INTEGER,
+    evictions INTEGER);
+"""
+# From the narrow tables, which hold the batch already: their rows from `$first`, its first seq, on.
+ADD_STEP_PARTS = f"""
+INSERT INTO raw.step_part BY NAME
+SELECT stream, step, min(started_at) AS started_at, any_value(settings) AS settings, any_value(state) AS state,
+       any_value(reason) AS reason, max(ended_at) AS ended_at,
+       {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
+       sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(cost_usd) AS cost_usd,
+       count(cost_usd) AS priced, count(a_call) AS calls, count(a_recall) AS recalls, count(a_fault) AS faults,
+       count(an_eviction) AS evictions
+FROM (SELECT stream, step, happened_at AS started_at, settings FROM raw.piece
+      WHERE opens AND NOT inherited AND seq >= $first
+      UNION ALL BY NAME
+      SELECT stream, step, state, reason, happened_at AS ended_at, {_MS} FROM raw.ending WHERE seq >= $first
+      UNION ALL BY NAME
+      SELECT stream, step, 1 AS a_call, prompt_tokens, completion_tokens, cost_usd FROM raw.call WHERE seq >= $first
+      UNION ALL BY NAME SELECT stream, step, 1 AS a_recall FROM raw.recall WHERE seq >= $first
+      UNION ALL BY NAME SELECT stream, step, 1 AS a_fault FROM raw.paging WHERE seq >= $first
+      UNION ALL BY NAME SELECT stream, step, 1 AS an_eviction FROM raw.eviction WHERE seq >= $first)
+GROUP BY stream, step
+"""
 
 
 # ── the views ─────────────────────────────────────────────────────────────────────────────────────────
@@ -190,20 +266,13 @@ SELECT {WHOSE}, t.step, coalesce(t.state, if(t.step = l.step, 'running', 'abando
        t.settings
 FROM (SELECT stream, step, any_value(state) AS state, any_value(reason) AS reason, min(started_at) AS started_at,
              max(ended_at) AS ended_at, {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
-             sum(prompt_tokens)::INTEGER AS prompt_tokens, sum(completion_tokens)::INTEGER AS completion_tokens,
-             sum(cost_usd) AS cost_usd, count(cost_usd) AS priced, count(a_call) AS calls, count(a_recall) AS recalls,
-             count(a_fault) AS faults, count(an_eviction) AS evictions, any_value(settings) AS settings
-      FROM (SELECT stream, step, happened_at AS started_at, settings FROM raw.piece WHERE opens AND NOT inherited
-            UNION ALL BY NAME
-            SELECT stream, step, state, reason, happened_at AS ended_at, {", ".join(STAGES)} FROM raw.ending
-            UNION ALL BY NAME
-            SELECT stream, step, 1 AS a_call, prompt_tokens, completion_tokens, cost_usd FROM raw.call
-            UNION ALL BY NAME SELECT stream, step, 1 AS a_recall FROM raw.recall
-            UNION ALL BY NAME SELECT stream, step, 1 AS a_fault FROM raw.paging
-            UNION ALL BY NAME SELECT stream, step, 1 AS an_eviction FROM raw.eviction)
-      GROUP BY stream, step HAVING count(started_at) > 0) t
+             any_value(settings) AS settings, sum(prompt_tokens)::INTEGER AS prompt_tokens,
+             sum(completion_tokens)::INTEGER AS completion_tokens, sum(cost_usd) AS cost_usd,
+             {", ".join(f"sum({n})::BIGINT AS {n}" for n in ("priced", "calls", "recalls", "faults", "evictions"))}
+      FROM raw.step_part GROUP BY stream, step HAVING count(started_at) > 0) t
 {_STREAM.format("t")}
-JOIN (SELECT stream, max(step) AS step FROM raw.piece GROUP BY stream) l ON l.stream = t.stream
+JOIN (SELECT stream, max(step) AS step FROM raw.step_part WHERE started_at IS NOT NULL GROUP BY stream) l
+  ON l.stream = t.stream
 """
 
 EVENTS = f"""
@@ -222,7 +291,7 @@ _RANGES = """(SELECT stream, page, min(turn) AS first_turn, max(turn) AS last_tu
 
 EVICTIONS = f"""
 SELECT {WHOSE}, v.step, v.page, v.policy, v.score, v.runner_up, v.runner_up_score, v.freed_tokens, v.cause,
-       v.used_tokens, v.limit_tokens, b.stub, g.first_turn, g.last_turn, coalesce(f.n, 0) AS faults_after,
+       v.used_tokens, v.limit_tokens, v.decided_by, v.why, b.stub, g.first_turn, g.last_turn, coalesce(f.n, 0) AS faults_after,
        v.happened_at, v.version
 FROM raw.eviction v
 {_STREAM.format("v")}
@@ -238,6 +307,33 @@ RECALLS = f"""
 SELECT {WHOSE}, r.step, r.asked_by, r.asked, r.question, r.came, r.resident, r.refused, r.was_right, r.note,
        r.happened_at, r.version
 FROM raw.recall r {_STREAM.format("r")}
+"""
+
+RETRIEVALS = f"""
+SELECT {WHOSE}, r.step, r.asked_by, r.question, r.strategy, r.embedder, r.k, r.chosen, r.considered, r.channels,
+       r.stages, r.thresholds, r.note, r.ms, r.happened_at, r.version
+FROM raw.retrieval r {_STREAM.format("r")}
+"""
+
+CANDIDATES = f"""
+SELECT {WHOSE}, c.step, c.version, c.place, c.page, c.turn, c.score, c.stage, c.dropped, c.raw, c.shares
+FROM raw.candidate c {_STREAM.format("c")}
+"""
+
+LLM_CALLS = f"""
+SELECT {WHOSE}, c.step, c.task, c.round, c.llm, c.error IS NULL AS answered, c.prompt_tokens, c.completion_tokens,
+       c.cost_usd, c.ms, c.finish, c.protocol, c.asked, c.attempt, c.error, c.message, c.again_in_s, c.happened_at,
+       c.version
+FROM (SELECT * FROM raw.call UNION ALL BY NAME SELECT * FROM raw.failure) c {_STREAM.format("c")}
+"""
+
+# Every record of a change holds all values; shown are those that differ from the record before.
+SETTINGS = f"""
+SELECT {WHOSE}, v.step, v.setting, v.value, v.before, v.hash, v.happened_at, v.version
+FROM (SELECT *, lag(value) OVER each_one AS before, row_number() OVER each_one AS nth FROM raw.setting_value
+      WINDOW each_one AS (PARTITION BY stream, setting ORDER BY version)) v
+{_STREAM.format("v")}
+WHERE NOT v.inherited AND (v.nth = 1 OR v.value IS DISTINCT FROM v.before)
 """
 
 BOOKMARKS = f"""
@@ -269,6 +365,10 @@ QUERIES = {
     "prompts": PROMPTS,
     "evictions": EVICTIONS,
     "recalls": RECALLS,
+    "retrievals": RETRIEVALS,
+    "retrieval_candidates": CANDIDATES,
+    "llm_calls": LLM_CALLS,
+    "settings": SETTINGS,
     "bookmarks": BOOKMARKS,
     "pages": PAGES,
 }
@@ -280,6 +380,10 @@ ABOUT: dict[str, str] = {
     "prompts": "One row a call of the model: how many tokens each section of the prompt took.",
     "evictions": "One row each time a page left the window: why this page, what stayed behind, was it missed.",
     "recalls": "One row a recall: what was asked and what came of it.",
+    "retrievals": "One row each time a question was compared with the pages: what was chosen, and by what.",
+    "retrieval_candidates": "One row a page that a retrieval considered, with what each channel said of it.",
+    "llm_calls": "One row a call of a model, those that failed included.",
+    "settings": "One row each time a setting took another value; the first values of a run included.",
     "bookmarks": "One row for every version of every bookmark.",
     "pages": "One row a page, the one that still grows included.",
 }
@@ -355,6 +459,8 @@ VIEWS: dict[str, dict[str, str]] = {
         "cause": "what made room necessary",
         "used_tokens": "tokens in use before it left",
         "limit_tokens": "limit that they were over",
+        "decided_by": "of the cooperative policy: rule, age, model or fallback; empty under the others",
+        "why": "what that says of this page",
         "stub": "bookmark that stayed in its place, as it was then",
         "first_turn": "first turn on the page",
         "last_turn": "last turn on the page",
@@ -372,6 +478,65 @@ VIEWS: dict[str, dict[str, str]] = {
         "refused": "what did not come, each with its reason",
         "was_right": "against labels: is the evidence there now; empty without labels",
         "note": "why a question found nothing",
+        **_WHEN,
+    },
+    "retrievals": {
+        **_WHOSE,
+        "step": "step that it belongs to",
+        "asked_by": "message (each step's own), recall or user",
+        "question": "its words",
+        "strategy": "how pages were ranked",
+        "embedder": "whose vectors; empty: by words only",
+        "k": "the most that are chosen",
+        "chosen": "pages, best first",
+        "considered": "pages with a row in retrieval_candidates",
+        "channels": "what was compared",
+        "stages": "pages left after each stage",
+        "thresholds": "what decided, by name with its unit",
+        "note": "why nothing was chosen, or what was fallen back to",
+        "ms": "milliseconds it took",
+        **_WHEN,
+    },
+    "retrieval_candidates": {
+        **_WHOSE,
+        "step": "step that it belongs to",
+        "version": "of its row in retrievals",
+        "place": "1: the best",
+        "page": "page that was considered",
+        "turn": "turn that the score comes from",
+        "score": "all shares together",
+        "stage": "that dropped it: threshold, rank, duplicate; empty: it was chosen",
+        "dropped": "why, with the numbers",
+        "raw": "by channel, each in its own unit: raw['words']",
+        "shares": "by channel, what it adds to the score",
+    },
+    "llm_calls": {
+        **_WHOSE,
+        "step": "step that it belongs to",
+        "task": "reply, or memory work: eviction, bookmark",
+        "round": "how many recalls came before it in this step",
+        "llm": "which model",
+        "answered": "false: it failed",
+        "prompt_tokens": "as the model counted them",
+        "completion_tokens": "the same for what it answered",
+        "cost_usd": "empty if the price is unknown",
+        "ms": "milliseconds until the answer was whole",
+        "finish": "why it stopped, in the provider's word",
+        "protocol": "how memory operations were offered: tools, schema; empty: not at all",
+        "asked": "operations and tools that it asked for",
+        "attempt": "of one that failed: which try it was",
+        "error": "class of the error",
+        "message": "what the error says",
+        "again_in_s": "seconds until it was tried again; empty: it was not",
+        **_WHEN,
+    },
+    "settings": {
+        **_WHOSE,
+        "step": "step before which it changed, 0: at the beginning",
+        "setting": "its name",
+        "value": "its value from here on",
+        "before": "the value before; empty: the first",
+        "hash": "names all values together, as in steps",
         **_WHEN,
     },
     "bookmarks": {
@@ -403,6 +568,6 @@ VIEWS: dict[str, dict[str, str]] = {
     },
 }
 
-CREATE_TABLES = BASE + "".join(taken.create for taken in TAKEN)
+CREATE_TABLES = BASE + STEP_PART + "".join(taken.create for taken in TAKEN)
 CREATE_VIEWS = "".join(f"CREATE VIEW {name} AS {query};\n" for name, query in QUERIES.items())
-TABLES = ("about", "stream", "event", "word", *(taken.table for taken in TAKEN))
+TABLES = ("about", "stream", "event", "word", "step_part", *(taken.table for taken in TAKEN))

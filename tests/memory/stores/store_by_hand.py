@@ -23,10 +23,12 @@ from memory.events import (
     MessageReceived,
     MessageReplied,
     ModelCalled,
+    ModelFailed,
     PageClosed,
     PageEvicted,
     PagePagedIn,
     PagesRecalled,
+    PagesRetrieved,
     PagesUsed,
     PromptAssembled,
     Refusal,
@@ -96,6 +98,7 @@ class Hand:
 
     def answer(self, words: str) -> None:
         self._evict()
+        self._retrieve()
         self._prompt(0)
         if self.random.random() < 0.4:
             self._recall()
@@ -141,6 +144,22 @@ class Hand:
             self.add(PageEvicted(left, "lru", 1.0, second, 2.0, scores, page.tokens, "too full", 900, 850))
             gone = tuple(p.number for p in self.state.evicted)
             self.add(StubsArranged(gone, (), 9 * len(gone), 100))
+
+    def _retrieve(self) -> None:
+        gone = [p.number for p in self.state.evicted][-3:]
+        if not gone:
+            return
+        question = self.journal.said(f"what of page {gone[0]}?")
+        *others, best = gone
+        scores = (
+            Candidate(best, 1.5, turn=2, raw=(0.7, 0.2), shares=(1.0, 0.5)),
+            *(Candidate(n, 0.5, "not the best", 1, "rank", (0.3, 0.1), (0.4, 0.1)) for n in others),
+        )
+        counts, bounds = {"pages": len(gone), "rank": 1}, {"min_coverage_ratio": 0.3}
+        channels = ("words", "vectors")
+        self.add(PagesRetrieved(question, "message", "fusion", "hash", 1, (best,), channels, scores, counts, bounds))
+        if best % 5 == 0:
+            self.add(ModelFailed(0, "hand", "ModelOverloaded", "429", attempt=2, again_in_s=0.5))
 
     def _prompt(self, round_: int) -> None:
         system = self.journal.write("You are kind.")

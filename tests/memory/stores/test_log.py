@@ -19,12 +19,15 @@ from memory.events import (
     MessageReceived,
     MessageReplied,
     ModelCalled,
+    ModelFailed,
     PageClosed,
     PageEvicted,
     PagePagedIn,
     PagesRecalled,
+    PagesRetrieved,
     PagesUsed,
     PromptAssembled,
+    SettingsChanged,
     StepFinished,
     TurnMarked,
 )
@@ -174,6 +177,64 @@ def test_recalls(talked: Store, scope: Scope):
     ]  # fmt: skip
     columns = "asked_by, asked, question, came, resident, refused, was_right"
     assert asked(talked, f"SELECT {columns} FROM recalls WHERE MINE ORDER BY version", scope) == expected
+
+
+@each_run
+def test_retrievals(talked: Store, scope: Scope):
+    words = talked.words(scope)
+    expected = [
+        (words[b.question], b.by, b.strategy, b.embedder, b.k, [*b.chosen], len(b.candidates), [*b.channels], b.stages,
+         b.thresholds, None, b.ms)
+        for b in bodies(talked, scope, PagesRetrieved)
+    ]  # fmt: skip
+    columns = (
+        "question, asked_by, strategy, embedder, k, chosen, considered, channels, stages, thresholds, note, round(ms, 3)"
+    )
+    assert expected
+    assert asked(talked, f"SELECT {columns} FROM retrievals WHERE MINE ORDER BY version", scope) == expected
+
+
+@each_run
+def test_retrieval_candidates(talked: Store, scope: Scope):
+    expected = [
+        (place, c.page, c.turn, c.score, c.stage or None, c.dropped or None, dict(zip(b.channels, c.raw, strict=True)),
+         c.shares[0])
+        for b in bodies(talked, scope, PagesRetrieved) for place, c in enumerate(b.candidates, 1)
+    ]  # fmt: skip
+    columns = "place, page, turn, score, stage, dropped, raw, shares['words']"
+    sql = f"SELECT {columns} FROM retrieval_candidates WHERE MINE ORDER BY version, place"
+    assert asked(talked, sql, scope) == expected
+
+
+@each_run
+def test_llm_calls(talked: Store, scope: Scope):
+    expected = [
+        (b.llm, "reply", b.round, isinstance(b, ModelCalled), getattr(b, "prompt_tokens", 0) or None,
+         getattr(b, "finish", None), getattr(b, "error", None), getattr(b, "again_in_s", None))
+        for b in bodies(talked, scope, ModelCalled, ModelFailed)
+    ]  # fmt: skip
+    columns = "llm, task, round, answered, prompt_tokens, finish, error, again_in_s"
+    assert asked(talked, f"SELECT {columns} FROM llm_calls WHERE MINE ORDER BY version", scope) == expected
+
+
+def test_settings_show_what_changed_and_from_what(store: Store, hand: Hand):
+    hand.start()
+    changed = hand.state.settings.but(window_tokens=9_000, eviction="fifo")
+    hand.add(SettingsChanged(changed.to_dict(), changed.hash))
+    hand.commit()
+    first = store.sql("SELECT setting, value FROM settings WHERE before IS NULL ORDER BY setting").rows
+    assert [name for name, _ in first] == sorted(changed.to_dict())
+    later = "SELECT setting, value, before, hash FROM settings WHERE before IS NOT NULL ORDER BY setting"
+    assert store.sql(later).rows == [
+        ("eviction", "fifo", "lru", changed.hash), ("window_tokens", "9000", "0", changed.hash)
+    ]  # fmt: skip
+    branch = Hand(store.open_stream(LIVE.at("fork"), store.require(LIVE), "what if"))
+    again = branch.state.settings.but(eviction="lfu")
+    branch.add(SettingsChanged(again.to_dict(), again.hash))
+    branch.commit()
+    assert store.sql("SELECT setting, value, before FROM settings WHERE run = 'fork'").rows == [
+        ("eviction", "lfu", "fifo")
+    ]
 
 
 @each_run
