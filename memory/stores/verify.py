@@ -231,8 +231,6 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
     ModelCalled: lambda b: (b.reply, *(c.arguments for c in b.calls)),
     ModelFailed: lambda b: (b.partial,),
     MemoryWorkFailed: lambda b: (b.raw,),
-    PagesRetrieved: lambda b: (b.question,),
-    MemoryWorkFailed: lambda b: (b.raw,),
 }
 
 

@@ -198,7 +198,8 @@ OTHERS = (
     ),
 )  # fmt: skip
 
-HANDED_DOWN = (CLOSING, SETTING, SETTING_VALUE, MARK, BOOKMARK, PIECE)  # what a branch begins with; pieces look closings up
+# What a branch begins with; pieces look closings and settings up, so they come last.
+HANDED_DOWN = (CLOSING, SETTING, SETTING_VALUE, MARK, BOOKMARK, PIECE)
 TAKEN = (*HANDED_DOWN, *OTHERS)
 
 
@@ -291,8 +292,8 @@ _RANGES = """(SELECT stream, page, min(turn) AS first_turn, max(turn) AS last_tu
 
 EVICTIONS = f"""
 SELECT {WHOSE}, v.step, v.page, v.policy, v.score, v.runner_up, v.runner_up_score, v.freed_tokens, v.cause,
-       v.used_tokens, v.limit_tokens, v.decided_by, v.why, b.stub, g.first_turn, g.last_turn, coalesce(f.n, 0) AS faults_after,
-       v.happened_at, v.version
+       v.used_tokens, v.limit_tokens, v.decided_by, v.why, b.stub, g.first_turn, g.last_turn,
+       coalesce(f.n, 0) AS faults_after, v.happened_at, v.version
 FROM raw.eviction v
 {_STREAM.format("v")}
 LEFT JOIN (SELECT e.stream, e.version, count(*) AS n FROM raw.eviction e JOIN raw.paging p

@@ -188,7 +188,8 @@ def test_retrievals(talked: Store, scope: Scope):
         for b in bodies(talked, scope, PagesRetrieved)
     ]  # fmt: skip
     columns = (
-        "question, asked_by, strategy, embedder, k, chosen, considered, channels, stages, thresholds, note, round(ms, 3)"
+        "question, asked_by, strategy, embedder, k, chosen, considered, channels, stages, thresholds, note, "
+        "round(ms, 3)"
     )
     assert expected
     assert asked(talked, f"SELECT {columns} FROM retrievals WHERE MINE ORDER BY version", scope) == expected
