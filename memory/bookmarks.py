@@ -290,6 +290,8 @@ def _weights(words: PageWords, corpus: Corpus) -> dict[Key, float]:
 
 def _score(keys: tuple[Key, ...], weights: Mapping[Key, float]) -> float:
     """Between sum and mean: a second word must add something, and three need not be three times as good."""
+    if len(keys) == 1:
+        return max(0.0, weights[keys[0]])
     parts = [weights[key] for key in keys]
     return sum(parts) / len(parts) ** 0.4 if min(parts) > 0 else 0.0
 
@@ -417,6 +419,7 @@ def _keywords(found: Iterable[str], most: int) -> tuple[str, ...]:
     return tuple(kept) if len(kept) >= FEWEST else ()
 
 
+@lru_cache(maxsize=8_192)
 def _clean(keyword: str) -> str:
     """Without what would break a stub or hide in it: its own marks, lines, control and direction characters."""
     digits = re.sub(r"(?<=\d),(?=\d)", "", keyword)

@@ -72,21 +72,22 @@ _UNSPACED = re.compile(rf"[{UNSPACED}]")
 _CJK = re.compile(rf"[{CJK}]")
 
 
-def terms(text: str) -> list[str]:
-    """Search terms in order, repeats kept; [] for a text without any.
+@lru_cache(maxsize=16_384)  # a turn is read when it comes, when it is looked for, when a setting is tried
+def terms(text: str) -> tuple[str, ...]:
+    """Search terms in order, repeats kept; () for a text without any.
 
     >>> terms("The GPT模型 costs 8,000 dollars, not 9.5")
-    ['gpt', '模型', 'cost', '8000', 'dollar', 'not', '9.5']
+    ('gpt', '模型', 'cost', '8000', 'dollar', 'not', '9.5')
     """
     if text.isascii():
-        return [term for word in _ASCII_TERM.findall(text.lower()) if (term := _term(word))]
+        return tuple(term for word in _ASCII_TERM.findall(text.lower()) if (term := _term(word)))
     found: list[str] = []
     for word in _TERM.findall(unicodedata.normalize("NFKC", text).lower()):
         if _UNSPACED.match(word):
             found.extend(bigrams(word))
         elif term := _term(word):
             found.append(term)
-    return found
+    return tuple(found)
 
 
 def bigrams(run: str) -> list[str]:

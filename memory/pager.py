@@ -58,7 +58,7 @@ from memory.prompt import (
 from memory.redaction import Redact, clean, redact
 from memory.settings import Settings
 from memory.state import apply
-from memory.stubs import arrange_stubs, open_range
+from memory.stubs import Shelf, arrange_stubs, open_range
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, can_be_free, fill, make_room, page_in, page_room, scaled
 
@@ -156,6 +156,7 @@ class Pager:
         self._draft: list[Body] = []
         self._index: TextIndex | None = None
         self._corpus: Corpus | None = None
+        self._shelf: Shelf | None = None
         self._settled: Settled = {}
         self._about = ""  # the message of this step: what stubs are arranged for
         self.state = journal.load()
@@ -169,7 +170,7 @@ class Pager:
         self._draft.clear()
         self.state = self.journal.load()
         if self.state is not before:  # equal versions prove nothing: a draft that was dropped had numbers as well
-            self._index = self._corpus = None
+            self._index = self._corpus = self._shelf = None
             self._settled.clear()
 
     def add(self, *bodies: Body) -> None:
@@ -367,6 +368,8 @@ class Pager:
         """Give the page these keywords; none leave a bare `[p7]`."""
         text = stub(page.number, keywords, self.state.settings.stub_tokens)
         write = self.journal.write
+        if self._shelf is not None:
+            self._shelf.put(page.number, ",".join(keywords))
         self.add(
             BookmarkMade(
                 page.number,
@@ -399,6 +402,15 @@ class Pager:
                 if page.closed:
                     self._corpus.add(PageWords(page.number, self._texts(page)))
         return self._corpus
+
+    def _known_shelf(self) -> Shelf:
+        if self._shelf is None:
+            self._shelf = Shelf()
+            for page in self.state.pages.values():
+                if page.bookmark:
+                    keywords = page.bookmark.keywords
+                    self._shelf.put(page.number, self.journal.words(keywords) if keywords else "")
+        return self._shelf
 
     @property
     def index(self) -> TextIndex:
@@ -503,7 +515,8 @@ class Pager:
             self.add(evicted)
 
     def _arrange(self, message: str) -> None:
-        arranged = arrange_stubs(self.state, message, self.journal.words, self.journal.write, tokens.count)
+        words, write = self.journal.words, self.journal.write
+        arranged = arrange_stubs(self.state, self._known_shelf().matches(message), words, write, tokens.count)
         if arranged:
             self.add(arranged)
 

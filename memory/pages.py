@@ -31,7 +31,7 @@ class Bookmark:
     made_at: int = 0  # step
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the fold copies pages by their dict (state.changed)
 class Page:
     """Steps are the page's clock: `loaded_at`, `used_at` and `left_at` are step numbers."""
 

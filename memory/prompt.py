@@ -140,7 +140,7 @@ class Prompt:
 
     @cached_property
     def rows(self) -> tuple[list[Any], ...]:
-        return tuple(m.row for m in self.messages)
+        return tuple([m.row for m in self.messages])
 
     @property
     def hash(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from functools import reduce
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -43,10 +43,12 @@ from memory.pages import Bookmark, Page
 from memory.settings import Settings
 from memory.turns import Call, Turn
 
+T = TypeVar("T")
+
 FOLD_VERSION = 3  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see `changed`
 class Counts:
     """Since the conversation began."""
 
@@ -69,7 +71,7 @@ class Counts:
     abandoned: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     version: int = 0  # of the stream
     settings: Settings = field(default_factory=Settings)
@@ -128,11 +130,18 @@ class State:
         return found
 
 
+def changed(record: T, **changes: Any) -> T:
+    """`dataclasses.replace` without its checks: what every event does to these records, in a tenth of the time."""
+    new = object.__new__(type(record))
+    new.__dict__.update(record.__dict__, **changes)
+    return new
+
+
 def apply(state: State, event: Event) -> State:
     """The state after one more event; events of no consequence for it only move the version."""
     change = _CHANGES.get(event.kind)
     changes = change(state, event.body, event.step) if change else {}
-    return replace(state, version=event.version, **changes)
+    return changed(state, version=event.version, **changes)
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -169,7 +178,7 @@ def _replied(state: State, body: MessageReplied, step: int) -> Changes:
 def _placed(state: State, turn: Turn, step: int) -> Changes:
     """A turn goes to the open page, or begins the next one."""
     page = state.open_page or Page(len(state.pages) + 1, loaded_at=step, used_at=step)
-    grown = replace(
+    grown = changed(
         page, turns=(*page.turns, turn), tokens=page.tokens + turn.tokens, used_at=step, heat=page.heat_at(step)
     )
     if not page.turns:
@@ -184,7 +193,7 @@ def _with(state: State, *pages: Page) -> Changes:
 def _closed(state: State, body: PageClosed, step: int) -> Changes:
     return _with(
         state,
-        replace(
+        changed(
             state.pages[body.page],
             closed=True,
             boundary=body.rule,
@@ -195,11 +204,11 @@ def _closed(state: State, body: PageClosed, step: int) -> Changes:
 
 
 def _bookmarked(state: State, body: BookmarkMade, step: int) -> Changes:
-    return _with(state, replace(state.pages[body.page], bookmark=body.bookmark))
+    return _with(state, changed(state.pages[body.page], bookmark=body.bookmark))
 
 
 def _evicted(state: State, body: PageEvicted, step: int) -> Changes:
-    counts = replace(
+    counts = changed(
         state.counts,
         evictions=state.counts.evictions + 1,
         evicted_tokens=state.counts.evicted_tokens + body.freed_tokens,
@@ -208,7 +217,7 @@ def _evicted(state: State, body: PageEvicted, step: int) -> Changes:
 
 
 def _left(state: State, number: int, step: int) -> Changes:
-    page = replace(state.pages[number], left_at=step, guest_until=0)
+    page = changed(state.pages[number], left_at=step, guest_until=0)
     return {**_with(state, page), "resident": tuple(n for n in state.resident if n != number)}
 
 
@@ -218,7 +227,7 @@ def _arranged(state: State, body: StubsArranged, step: int) -> Changes:
 
 def _recalled(state: State, body: PagesRecalled, step: int) -> Changes:
     c = state.counts
-    counts = replace(
+    counts = changed(
         c,
         recalls=c.recalls + 1,
         hits=c.hits + len(body.resident),
@@ -230,19 +239,19 @@ def _recalled(state: State, body: PagesRecalled, step: int) -> Changes:
 
 
 def _used(page: Page, step: int) -> Page:
-    return replace(page, hits=page.hits + 1, heat=page.heat_at(step) + 1, used_at=step)
+    return changed(page, hits=page.hits + 1, heat=page.heat_at(step) + 1, used_at=step)
 
 
 def _paged_in(state: State, body: PagePagedIn, step: int) -> Changes:
     c = state.counts
-    counts = replace(
+    counts = changed(
         c,
         faults=c.faults + 1,
         thrash=c.thrash + body.thrash,
         recalled_tokens=c.recalled_tokens + body.tokens,
     )
     page = _used(state.pages[body.page], step)
-    page = replace(page, faults=page.faults + 1, guest_until=body.until)
+    page = changed(page, faults=page.faults + 1, guest_until=body.until)
     return {"counts": counts, **_with(state, page), "resident": tuple(sorted({*state.resident, body.page}))}
 
 
@@ -252,7 +261,7 @@ def _pages_used(state: State, body: PagesUsed, step: int) -> Changes:
 
 def _guest_left(state: State, body: GuestLeft, step: int) -> Changes:
     c = state.counts
-    counts = replace(c, guests_used=c.guests_used + body.used, guests_unused=c.guests_unused + (not body.used))
+    counts = changed(c, guests_used=c.guests_used + body.used, guests_unused=c.guests_unused + (not body.used))
     return {"counts": counts, **_left(state, body.page, step)}
 
 
@@ -266,8 +275,8 @@ def _weighed(page: Page, body: TurnMarked) -> Page:
     """A mark that is taken back is gone, also where the message came with it."""
     if not body.important:
         turns = tuple(replace(t, important=False) if t.number == body.turn else t for t in page.turns)
-        page = replace(page, turns=turns)
-    return replace(page, importance=body.importance, why_important=body.why_important) if page.closed else page
+        page = changed(page, turns=turns)
+    return changed(page, importance=body.importance, why_important=body.why_important) if page.closed else page
 
 
 def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
@@ -276,7 +285,7 @@ def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
 
 def _called(state: State, body: ModelCalled, step: int) -> Changes:
     c = state.counts
-    counts = replace(
+    counts = changed(
         c,
         prompt_tokens=c.prompt_tokens + body.prompt_tokens,
         completion_tokens=c.completion_tokens + body.completion_tokens,
@@ -299,7 +308,7 @@ def _failed(state: State, body: ModelFailed, step: int) -> Changes:
 
 
 def _operation_refused(state: State, body: OperationRefused, step: int) -> Changes:
-    return {"counts": replace(state.counts, refused=state.counts.refused + 1)}
+    return {"counts": changed(state.counts, refused=state.counts.refused + 1)}
 
 
 def _finished(state: State, body: StepFinished, step: int) -> Changes:
@@ -307,7 +316,7 @@ def _finished(state: State, body: StepFinished, step: int) -> Changes:
 
 
 def _abandoned(state: State, body: StepAbandoned, step: int) -> Changes:
-    return {"open_step": False, "counts": replace(state.counts, abandoned=state.counts.abandoned + 1)}
+    return {"open_step": False, "counts": changed(state.counts, abandoned=state.counts.abandoned + 1)}
 
 
 _CHANGES: dict[str, Any] = {
@@ -344,7 +353,7 @@ def dump(state: State) -> bytes:
 
     Turns are rows without names: there are thousands of them, and reading them is what takes the time.
     """
-    values = {name: getattr(state, name) for name in State.__slots__}
+    values = {name: getattr(state, name) for name in _STATE}
     values["settings"] = asdict(state.settings)
     values["pages"] = [_page_row(page) for page in state.pages.values()]
     return orjson.dumps(values)
@@ -364,6 +373,7 @@ def load(raw: bytes) -> State:
         raise StoreDamaged(f"a snapshot cannot be read: {error}") from error
 
 
+_STATE = tuple(f.name for f in fields(State))
 _PAGE = tuple(f.name for f in fields(Page))
 _MARK = _PAGE.index("bookmark")
 _TURNS = _PAGE.index("turns")

@@ -2,14 +2,14 @@
 
 Bookmarks have a budget of their own. It decides nothing about pages: who is evicted is known, and what a single
 bookmark says is bookmarks.py's. A conversation of thousands of turns has a thousand of them at each step, so what a
-page's keywords amount to is worked out once.
+page's keywords amount to is worked out once, and kept on a shelf beside the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from heapq import nsmallest
 from itertools import accumulate, pairwise
 from math import ceil
 
@@ -30,11 +30,43 @@ Write = Callable[[str], int]
 Count = Callable[[str], int]
 
 
-def arrange_stubs(state: State, message: str, words: Words, write: Write, count: Count) -> StubsArranged | None:
+class Shelf:
+    """Which words the bookmarks of a conversation hold. A projection: `put` each as it is made.
+
+    >>> shelf = Shelf()
+    >>> shelf.put(3, "allergy,peanut")
+    >>> shelf.matches("Which allergies do I have?")
+    Counter({3: 1})
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[str, set[int]] = {}  # by term
+        self._terms: dict[int, frozenset[str]] = {}  # by page
+
+    def put(self, page: int, keywords: str) -> None:
+        """`keywords` are comma-separated, "" for a bare stub; they replace those that the page had."""
+        for term in self._terms.get(page, ()):
+            self._pages[term].discard(page)
+        self._terms[page] = frozenset(terms(keywords))
+        for term in self._terms[page]:
+            self._pages.setdefault(term, set()).add(page)
+
+    def matches(self, message: str) -> Counter[int]:
+        """By page, how many different words its bookmark shares with the message; pages with none left out."""
+        found: Counter[int] = Counter()
+        for term in set(terms(message)):
+            found.update(self._pages.get(term, ()))
+        return found
+
+
+def arrange_stubs(
+    state: State, matches: Mapping[int, int], words: Words, write: Write, count: Count
+) -> StubsArranged | None:
     """The bookmarks that stand one by one, and the ranges of the others; None if nothing changes.
 
     All stand while they fit the budget. Then the best stay (match with the message, weight, recency), the rest
     fold into ranges between them. Deterministic; ties go to the newer page.
+    `matches`: by page, how many words its bookmark shares with the message.
     """
     gone = [p for p in state.evicted if p.bookmark]
     budget = state.settings.stub_budget
@@ -42,13 +74,14 @@ def arrange_stubs(state: State, message: str, words: Words, write: Write, count:
     if total <= budget:
         arranged = StubsArranged(tuple(p.number for p in gone), (), total, budget)
         return None if arranged == state.stubs else arranged
-    order = _by_worth(gone, message, words, len(state.pages))
+    order = _by_worth(gone, matches, len(state.pages))
     shown = set(order[: _how_many(order, gone, budget)])
     shown |= {i for run in _runs(gone, shown) for i in run if len(run) == 1 and _tokens(gone[i]) <= RANGE_TOKENS + 1}
     longest = state.settings.stub_tokens
     if not shown and budget < RANGE_TOKENS + 1:
         longest = max(8, min(longest, budget - 1))  # one range, as short as it must be
-    ranges = [range_of([gone[i] for i in run], words, write, count, longest) for run in _runs(gone, shown)]
+    runs = [gone[run.start : run.stop] for run in _runs(gone, shown)]
+    ranges = [range_of(run, words, write, count, longest) for run in runs]
     tokens = sum(_tokens(gone[i]) for i in shown) + sum(r.tokens + 1 for r in ranges)
     arranged = StubsArranged(tuple(sorted(gone[i].number for i in shown)), tuple(ranges), tokens, budget)
     return None if arranged == state.stubs else arranged
@@ -59,29 +92,23 @@ def _tokens(page: Page) -> int:
     return page.bookmark.tokens + 1  # its line break
 
 
-def _by_worth(gone: Sequence[Page], message: str, words: Words, pages: int) -> list[int]:
+def _by_worth(gone: Sequence[Page], matches: Mapping[int, int], pages: int) -> list[int]:
     """Places in `gone`, the most worth showing first."""
-    asked = frozenset(terms(message))
-
-    def worth(page: Page) -> float:
-        mark = page.bookmark
-        assert mark is not None
-        match = len(asked & keyword_terms(words(mark.keywords))) if asked and mark.keywords else 0
-        return MATCH * match + mark.weight + page.number / pages
-
-    worths = [worth(page) for page in gone]
-    return sorted(range(len(gone)), key=lambda i: (-worths[i], -i))
-
-
-@lru_cache(maxsize=50_000)
-def keyword_terms(keywords: str) -> frozenset[str]:
-    return frozenset(terms(keywords))
+    worths = [
+        MATCH * matches.get(page.number, 0) + (page.bookmark.weight if page.bookmark else 0) + page.number / pages
+        for page in gone
+    ]
+    return sorted(range(len(gone)), key=lambda i: (worths[i], i), reverse=True)
 
 
 def _how_many(order: Sequence[int], gone: Sequence[Page], budget: int) -> int:
     """The largest number of the best that fits: each costs its stub, and each gap between them one range."""
-    spent = [0, *accumulate(_tokens(gone[i]) for i in order)]
-    low, high = 0, next((k for k, tokens in enumerate(spent) if tokens > budget), len(order))
+    spent = [0]
+    for i in order:
+        spent.append(spent[-1] + _tokens(gone[i]))
+        if spent[-1] > budget:
+            break
+    low, high = 0, len(spent) - 1
     while low < high:
         middle = (low + high + 1) // 2
         fits = spent[middle] + _gaps(sorted(order[:middle]), len(gone)) * (RANGE_TOKENS + 1) <= budget
@@ -108,27 +135,23 @@ def _runs(gone: Sequence[Page], shown: set[int]) -> Iterator[range]:
 
 def range_of(run: Sequence[Page], words: Words, write: Write, count: Count, longest: int) -> RangeStub:
     """One stub for several pages: a keyword each of its weightiest and newest ones, as many as fit."""
-
-    def rank(page: Page) -> tuple[float, float, int]:
-        return -(page.bookmark.weight if page.bookmark else 0), -page.importance, -page.number
-
+    ranks = [(p.bookmark.weight if p.bookmark else 0.0, p.importance, p.number) for p in run]
+    weightiest = sorted(range(len(run)), key=ranks.__getitem__, reverse=True)[:NAMED]
     keywords: dict[str, None] = {}
-    for page in sorted(nsmallest(NAMED, run, key=rank), key=lambda p: p.number):
+    for page in (run[i] for i in sorted(weightiest)):
         if page.bookmark and page.bookmark.keywords:
             keywords[words(page.bookmark.keywords).split(",")[0]] = None
     first, last = run[0].number, run[-1].number
-    text, tokens = _range_text(first, last, tuple(keywords), min(RANGE_TOKENS, longest), count)
-    return RangeStub(first, last, write(text), tokens)
+    room = min(RANGE_TOKENS, longest)
+    text = range_stub(first, last, _fitting(tuple(keywords), room - NAME_TOKENS, count), room)
+    return RangeStub(first, last, write(text), count(text))
 
 
 @lru_cache(maxsize=20_000)
-def _range_text(first: int, last: int, keywords: tuple[str, ...], longest: int, count: Count) -> tuple[str, int]:
-    """What is surely too long is left out before the whole is counted: counting is what costs here."""
-    room = longest - NAME_TOKENS
+def _fitting(keywords: tuple[str, ...], room: int, count: Count) -> list[str]:
+    """Without what is surely too long: counting the whole is what costs."""
     spent = accumulate(count(keyword) + 1 for keyword in keywords)
-    fitting = [keyword for keyword, so_far in zip(keywords, spent, strict=True) if so_far <= room]
-    text = range_stub(first, last, fitting, longest)
-    return text, count(text)
+    return [keyword for keyword, so_far in zip(keywords, spent, strict=True) if so_far <= room]
 
 
 def open_range(

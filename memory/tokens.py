@@ -72,7 +72,7 @@ def pieces(text: str, tokens: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=8_192)
 def _count_short(text: str) -> int:
-    return sum(map(len, _encoded(text)))
+    return len(_encoder().encode_ordinary(text)) if text.isascii() else sum(map(len, _encoded(text)))
 
 
 @cache

@@ -22,7 +22,7 @@ from memory.stores.sql import Store
 from memory.stores.sync import sync
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
-from sessions.replay import replay
+from sessions.replay import identified, replay
 
 SIZES = (1_000, 10_000)  # turns in the store
 STEPS = 200  # measured at each size
@@ -71,7 +71,7 @@ def engine_rows(figures: dict[str, Any]) -> list[list[object]]:
 def talk(turns: int, seed: int = 7) -> Recording:
     """A made-up conversation of user and assistant in turn, about 30 words each."""
     draw = random.Random(seed)
-    words, weights = _vocabulary(draw)
+    words, weights = vocabulary()
 
     def sentence() -> str:
         chosen = draw.choices(words, weights, k=draw.randint(18, 42))
@@ -93,7 +93,8 @@ def talk(turns: int, seed: int = 7) -> Recording:
     )
 
 
-def _vocabulary(draw: random.Random) -> tuple[list[str], list[float]]:
+def vocabulary() -> tuple[list[str], list[float]]:
+    """The 12,000 commonest English words, and how frequent each is."""
     from wordfreq import get_frequency_dict
 
     known = sorted(get_frequency_dict("en", "small").items(), key=lambda entry: -entry[1])[:12_000]
@@ -134,7 +135,7 @@ def _state_at(store: Store, scope: Scope, turn: int) -> None:
 
 
 def _replay_speed(repeats: int = 5) -> dict[str, float]:
-    recording = talk(LOCOMO_TURNS)
+    recording = identified(talk(LOCOMO_TURNS))
     settings = Settings.of(boundary="fixed_10", window_tokens=8_000)
     replay(recording, settings)  # counts and keywords of these texts are cached once, as in a tuning session
     taken = [_ms(replay, recording, settings) for _ in range(repeats)]

@@ -129,7 +129,10 @@ def connect(file: Path, *, readonly: bool) -> SqlEngine:
         options = connection.get_execution_options()
         if options.get("writes"):
             # In WAL mode NORMAL loses nothing when a process dies; FULL also survives the machine's end.
-            connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if options.get('durable') else 'NORMAL'}")
+            wanted, known = "FULL" if options.get("durable") else "NORMAL", connection.info
+            if known.get("synchronous") != wanted:
+                connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")
+                known["synchronous"] = wanted
             connection.exec_driver_sql("BEGIN IMMEDIATE")  # a deferred one may fail at its first write
         else:
             connection.exec_driver_sql("BEGIN")

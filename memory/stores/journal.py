@@ -9,19 +9,33 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, insert, select, text, update
+from sqlalchemy import Connection, insert, text
 
 from memory.errors import NotFound, StaleAppend
 from memory.events import Body, Event, encode
 from memory.redaction import clean
 from memory.state import FOLD_VERSION, State, apply, dump
-from memory.stores.tables import EVENT, LEASE, SNAPSHOT, STREAM, TEXT, Stream, from_us, to_us
+from memory.stores.tables import SNAPSHOT, Stream, from_us, stream_of, to_us
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
 
 SNAPSHOT_STEPS = 200
 ID_BLOCK = 256
+
+# As text, for every step runs them several times: built anew, they cost more than SQLite takes to answer.
+HEAD = """
+SELECT (SELECT value FROM meta WHERE key = 'generation') AS generation, stream.*
+FROM stream WHERE user = :user AND conversation = :conversation AND run = :run"""
+MOVE_HEAD = """
+UPDATE stream SET version = :version, turns = :turns, steps = :steps, open_step = :open_step, title = :title,
+    source = :source, settings = :settings, last_us = :last_us
+WHERE id = :id AND version = :expected AND (:owner = '' OR EXISTS
+    (SELECT 1 FROM lease WHERE stream = :id AND owner = :owner AND fence = :fence))"""
+ADD_TEXT = "INSERT INTO text (id, user, conversation, content) VALUES (:id, :user, :conversation, :content)"
+ADD_EVENT = """
+INSERT INTO event (stream, version, user, conversation, step, turn, kind, kind_version, at_us, body)
+VALUES (:stream, :version, :user, :conversation, :step, :turn, :kind, :kind_version, :at_us, :body)"""
 
 
 class SqlJournal:
@@ -42,14 +56,19 @@ class SqlJournal:
     def load(self) -> State:
         """The fold of everything committed. Words that no commit took with it are dropped."""
         self._forget_unsaved()
-        generation = self.store.generation()
-        if generation != self._generation:
-            self._generation, self._state = generation, None
-            self._texts, self._by_content, self._all_loaded = {}, {}, False
-        self.stream = self.store.require(self.scope)
+        self._read_head()
         if self._state is None or self._state.version != self.stream.version:
             self._state = self.store.fold_of(self.stream, near=self._state)
         return self._state
+
+    def _read_head(self) -> None:
+        named = {"user": self.scope.user, "conversation": self.scope.conversation, "run": self.scope.run}
+        with self.store.read() as connection:
+            head = connection.exec_driver_sql(HEAD, named).first()
+        if head is None or int(head.generation or 0) != self._generation:
+            self._generation, self._state = self.store.generation(), None
+            self._texts, self._by_content, self._all_loaded = {}, {}, False
+        self.stream = self.store.require(self.scope) if head is None else stream_of(head)
 
     def _forget_unsaved(self) -> None:
         for text_id, content in self._unsaved.items():
@@ -112,8 +131,8 @@ class SqlJournal:
         rows = [self._row(body, first + i, step, now) for i, (step, body) in enumerate(records)]
         snapshots = self._snapshots(records, after)
         with self.store.write(durable=self.durable) as connection:
-            self._check(connection, first - 1)
-            last = self._append(connection, rows, after, now, snapshots)
+            self._move_head(connection, first - 1, after, now)
+            last = self._append(connection, rows, snapshots)
         self._unsaved = {}
         self._state = after
         at, seqs = from_us(now), count(last - len(records) + 1)
@@ -131,26 +150,18 @@ class SqlJournal:
                 kept[state.version] = dump(state)
         return kept
 
-    def _append(
-        self,
-        connection: Connection,
-        rows: list[dict[str, Any]],
-        after: State,
-        now_us: int,
-        snapshots: dict[int, bytes],
-    ) -> int:
+    def _append(self, connection: Connection, rows: list[dict[str, Any]], snapshots: dict[int, bytes]) -> int:
         """Write words, records and what follows from them. Returns the last seq."""
         words = [
             {"id": i, "user": self.scope.user, "conversation": self.scope.conversation, "content": content}
             for i, content in self._unsaved.items()
         ]
-        if words:
-            connection.execute(insert(TEXT), words)
-        connection.execute(insert(EVENT), rows)
-        connection.execute(update(STREAM).where(STREAM.c.id == self.stream.id).values(last_us=now_us, **head_of(after)))
         for version, state in snapshots.items():
             save_snapshot(connection, self.stream.id, version, state)
-        return int(connection.scalar(select(func.max(EVENT.c.seq))) or 0)
+        if words:
+            connection.exec_driver_sql(ADD_TEXT, words)
+        connection.exec_driver_sql(ADD_EVENT, rows)
+        return int(connection.exec_driver_sql("SELECT last_insert_rowid()").scalar_one())
 
     def _row(self, body: Body, version: int, step: int, now_us: int) -> dict[str, Any]:
         return {
@@ -166,17 +177,21 @@ class SqlJournal:
             "body": encode(body),
         }
 
-    def _check(self, connection: Connection, expected: int) -> None:
-        version = connection.scalar(select(STREAM.c.version).where(STREAM.c.id == self.stream.id))
+    def _move_head(self, connection: Connection, expected: int, after: State, now_us: int) -> None:
+        """Claim the place of these records in the run, if nobody was faster and the lease is still ours."""
+        owner, fence = self.lease or ("", 0)
+        head = head_of(after) | {"id": self.stream.id, "last_us": now_us, "expected": expected}
+        moved = connection.exec_driver_sql(MOVE_HEAD, head | {"owner": owner, "fence": fence})
+        if not moved.rowcount:
+            raise StaleAppend(self._why_stale(connection, expected))
+
+    def _why_stale(self, connection: Connection, expected: int) -> str:
+        version = connection.scalar(text("SELECT version FROM stream WHERE id = :id"), {"id": self.stream.id})
         if version is None:
-            raise StaleAppend(f"{self.scope} was deleted meanwhile; nothing was written")
+            return f"{self.scope} was deleted meanwhile; nothing was written"
         if version != expected:
-            raise StaleAppend(f"{self.scope} is at version {version}, not {expected}: read it again, then write")
-        if self.lease is not None:
-            lease = select(LEASE.c.owner, LEASE.c.fence).where(LEASE.c.stream == self.stream.id)
-            held = connection.execute(lease).first()
-            if held is None or tuple(held) != self.lease:
-                raise StaleAppend(f"another process took {self.scope} over; this step's rest was not written")
+            return f"{self.scope} is at version {version}, not {expected}: read it again, then write"
+        return f"another process took {self.scope} over; this step's rest was not written"
 
 
 def is_due(state: State) -> bool:

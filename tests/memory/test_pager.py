@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import hypothesis
 import pytest
 from hypothesis import given
@@ -356,7 +358,7 @@ def test_a_run_whose_policy_only_its_maker_had_can_be_opened_and_changed():
     """A replay with the oracle names it in its settings; whoever continues the run names another."""
     journal = MemoryJournal(driven(CHATTER[:2], TINY).state)
     state = journal.load()
-    foreign = type(state)(**{n: getattr(state, n) for n in state.__slots__} | {"settings": TINY.but(eviction="belady")})
+    foreign = replace(state, settings=TINY.but(eviction="belady"))
     pager = Pager(MemoryJournal(foreign, known=lambda text: "words"))
     with pytest.raises(UnknownName, match="no eviction policy named 'belady'"):
         pager.receive(Said("hello"))

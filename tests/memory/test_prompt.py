@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import hypothesis
 import pytest
 from hypothesis import given
@@ -152,8 +154,7 @@ def test_a_prompt_is_sound_whatever_left_the_window(said, out):
     say(pager, "u", *said, "u")
     pager.settle()
     state = pager.state
-    pager.state = type(state)(**{name: getattr(state, name) for name in state.__slots__}
-                              | {"resident": tuple(n for n in state.resident if n not in out)})  # fmt: skip
+    pager.state = replace(state, resident=tuple(n for n in state.resident if n not in out))
     assert not unsound(chat(pager))
 
 
