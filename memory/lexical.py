@@ -124,7 +124,8 @@ class TextIndex:
         self._timely: array[int] = array("b")  # 1: the turn tells a time
         self._asking: array[int] = array("b")  # 1: it ends with a question
         self._on_page: dict[int, set[str]] = {}  # page -> the terms of its turns
-        self._known_norm = np.zeros(0, dtype=np.float32)
+        self._cjk: Counter[int] = Counter()  # page -> its turns in Chinese, Japanese or Korean, less the others
+        self._around: tuple[dict[int, Floats], Floats] = ({}, np.zeros(0, dtype=np.float32))
         self._waiting: list[tuple[Sequence[str], str]] = []  # terms and text of the last turns, not posted yet
 
     def __len__(self) -> int:
@@ -161,6 +162,10 @@ class TextIndex:
         """Whether a turn of this page is indexed."""
         return page in self._on_page
 
+    def is_cjk(self, page: int) -> bool:
+        """Whether most turns of this page are Chinese, Japanese or Korean."""
+        return self._cjk[page] > 0
+
     def overlap(self, page: int, other: int) -> float:
         """0..1: the terms that two pages share, of all that either has."""
         one, two = self._on_page[page], self._on_page[other]
@@ -179,6 +184,7 @@ class TextIndex:
             return
         own = terms(label) + terms(text)
         self._on_page.setdefault(page, set()).update(own)
+        self._cjk[page] += 1 if is_cjk(text) else -1
         self._pages.append(page)
         self._turns.append(turn)
         self._hashes.append(hash(label + text))
@@ -216,19 +222,19 @@ class TextIndex:
         """The question against every turn; no term asked where it has no searchable words."""
         self._post()
         asked = tuple(dict.fromkeys(terms(question)))
-        times = np.zeros((len(asked), len(self)), dtype=np.float32)
+        by_term = np.zeros((len(asked), len(self)), dtype=np.float32)
         holders = np.zeros(len(asked))
-        pages = self.pages
-        for nth, posting in enumerate(map(self._held, asked)):
+        pages, (walls, norm) = self.pages, self._surroundings()
+        for nth, (row, posting) in enumerate(zip(by_term, map(self._held, asked), strict=True)):
             units = np.array(posting.units, dtype=np.int64)
-            times[nth, units] = posting.times
             holders[nth] = np.count_nonzero(np.diff(pages[units], prepend=-1))
+            row[units] = posting.times
+            _lend(row, walls)
+            row /= row + norm
         # Rare is what few pages hold: what stands on all of them, however seldom, tells none from another. A word that
         # none holds is taken to be a little rarer than what one does, so that in a short talk it does not weigh alone.
         holders = np.maximum(holders, 0.5)
         idf = np.log(1 + (len(self._on_page) - holders + 0.5) / (holders + 0.5)).astype(np.float32)
-        times = self._lent(times)
-        by_term = times / (times + self._norm())
         by_term *= (K1 + 1) * idf[:, None]
         if asked and _ASKS_WHEN.search(question):
             timely = TIMELY * by_term.sum(axis=0) * np.array(self._timely, dtype=np.float32)
@@ -282,23 +288,17 @@ class TextIndex:
         units = sorted(total)
         return _Posting(array("q", units), array("q", [total[unit] for unit in units]))
 
-    def _norm(self) -> Floats:
-        """What a turn's length marks its words down by; the same until another turn comes."""
-        if len(self._known_norm) != len(self):
-            lengths = self._lent(self.lengths[None])[0]
-            self._known_norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1))
-        return self._known_norm
-
-    def _lent(self, rows: Floats) -> Floats:
-        """Each turn with what those around it lend. A page's ends are walls: the words of a hit are on its page."""
-        pages = self.pages
-        made = rows.copy()
-        for away, weight in AROUND.items():
-            n = abs(away)
-            lender, borrower = (slice(None, -n), slice(n, None)) if away < 0 else (slice(n, None), slice(None, -n))
-            same_page = (pages[borrower] == pages[lender]) * np.float32(weight)
-            made[:, borrower] += rows[:, lender] * same_page
-        return made
+    def _surroundings(self) -> tuple[dict[int, Floats], Floats]:
+        """Whom each turn lends its words, and what its length marks them down by; until another turn comes."""
+        if len(self._around[1]) != len(self):
+            pages, lengths = self.pages, self.lengths
+            walls = {
+                away: (pages[: -abs(away)] == pages[abs(away) :]) * np.float32(weight)
+                for away, weight in AROUND.items()
+            }
+            _lend(lengths, walls)
+            self._around = walls, K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1))
+        return self._around
 
     def _best_units(self, scores: Floats, among: Collection[int] | None) -> Ints:
         """One unit a page, best first; of equal units the earlier, of equal pages the newer."""
@@ -314,6 +314,17 @@ class TextIndex:
         order = np.flatnonzero(wanted)[::-1]
         order = order[np.argsort(-tops[order], kind="stable")]
         return np.array([firsts[i] + int(scores[firsts[i] : ends[i]].argmax()) for i in order], dtype=np.int64)
+
+
+def _lend(row: Floats, walls: Mapping[int, Floats]) -> None:
+    """Add to each turn what those around it lend. A page's ends are walls: the words of a hit are on its page."""
+    own = row.copy()
+    for away, weights in walls.items():
+        n = abs(away)
+        if away < 0:
+            row[n:] += weights * own[:-n]
+        else:
+            row[:-n] += weights * own[n:]
 
 
 def _cut(asked: tuple[str, ...], ranked: list[Hit], k: int, coverage: float, min_coverage: float) -> TextRanking:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from memory.errors import UnknownName
-from memory.language import terms
+from memory.language import is_cjk, terms
 from memory.lexical import Scores, TextIndex
 
 Ints = NDArray[np.int64]
@@ -39,6 +39,7 @@ class Weighing:
     use: float = 0.0  # times what `used` says of a page
     min_coverage: float = 0.3  # share of the question's idf mass that the best page's best turn matches
     min_margin: float = 0.3  # share of the way from the mean cosine to 1 that the best exchange makes
+    min_margin_across: float = 0.16  # the same where question and exchange are of two scripts, and words say nothing
     duplicate: float = 0.8  # Jaccard overlap of two pages' words from which the lower one is dropped
 
 
@@ -172,6 +173,17 @@ class Compared:
         mean = float(self.cosines.mean())
         return (float(self.cosines.max()) - mean) / max(1 - mean, 1e-6)
 
+    @cached_property
+    def across(self) -> bool:
+        """Whether the best exchange is written in another script than the question: a translation shares no words."""
+        if not len(self.cosines):
+            return False
+        nearest = int(self.index.vectors.pages[self.cosines.argmax()])
+        return is_cjk(self.question) != self.index.text.is_cjk(nearest)
+
+    def stands_out(self, weighing: Weighing) -> bool:
+        return self.margin >= _least(self, weighing)
+
     @property
     def lacking(self) -> int:
         """Pages without any vector."""
@@ -209,7 +221,7 @@ def fusion(seen: Compared, weighing: Weighing) -> Verdict:
     silent = lacks & (seen.words <= 0)
     limits = {**_coverage(seen, weighing), **_margin(seen, weighing)}
     refused = ""
-    if seen.coverage < weighing.min_coverage and seen.margin < weighing.min_margin:
+    if seen.coverage < weighing.min_coverage and not seen.stands_out(weighing):
         refused = f"{_says_coverage(seen, weighing)}, and {_says_margin(seen, weighing)}"
     note = f"{seen.lacking} of {len(seen.pages)} pages have no vector yet: ranked by words" if lacks.any() else ""
     return Verdict(
@@ -238,7 +250,7 @@ def vectors(seen: Compared, weighing: Weighing) -> Verdict:
     refused = ""
     if not len(seen.cosines):
         refused = "the question has no vector" if seen.vector is None else "no page has a vector"
-    elif seen.margin < weighing.min_margin:
+    elif not seen.stands_out(weighing):
         refused = _says_margin(seen, weighing)
     return Verdict((channel,), np.isnan(near), "it has no vector", _margin(seen, weighing), refused)
 
@@ -286,8 +298,12 @@ def _coverage(seen: Compared, weighing: Weighing) -> dict[str, float]:
     return {"min_coverage_idf_share": weighing.min_coverage, "best_coverage_idf_share": round(seen.coverage, 4)}
 
 
+def _least(seen: Compared, weighing: Weighing) -> float:
+    return min(weighing.min_margin, weighing.min_margin_across) if seen.across else weighing.min_margin
+
+
 def _margin(seen: Compared, weighing: Weighing) -> dict[str, float]:
-    return {"min_margin_way_to_1": weighing.min_margin, "best_margin_way_to_1": round(seen.margin, 4)}
+    return {"min_margin_way_to_1": _least(seen, weighing), "best_margin_way_to_1": round(seen.margin, 4)}
 
 
 def _says_coverage(seen: Compared, weighing: Weighing) -> str:
@@ -295,7 +311,7 @@ def _says_coverage(seen: Compared, weighing: Weighing) -> str:
 
 
 def _says_margin(seen: Compared, weighing: Weighing) -> str:
-    return f"the nearest exchange stands out by {seen.margin:.2f} (min_margin {weighing.min_margin:g})"
+    return f"the nearest exchange stands out by {seen.margin:.2f} (min_margin {_least(seen, weighing):g})"
 
 
 # ── the index ─────────────────────────────────────────────────────────────────────────────────────────

@@ -415,6 +415,19 @@ def bench_engine(json: AsJson = False) -> None:
     _json(figures) if json else terminal.table(["figure", "value", "n"], engine_rows(figures))
 
 
+@bench.command("retrieval")
+def bench_retrieval(
+    locomo: Annotated[Path, typer.Option(help="locomo10.json; its licence keeps it out of this package.")],
+    vectors: Annotated[Path | None, typer.Option(help="A file that keeps the vectors between runs.")] = None,
+    json: AsJson = False,
+) -> None:
+    """How well pages, turns and sittings are found for LoCoMo's questions, and how fast among 100,000 turns."""
+    from sessions.retrieval_bench import retrieval_figures, retrieval_rows
+
+    figures = retrieval_figures(locomo, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
+    _json(figures) if json else terminal.table(["figure", "value", "n"], retrieval_rows(figures))
+
+
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────
 
 

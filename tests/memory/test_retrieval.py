@@ -200,10 +200,17 @@ def test_it_comes_only_if_it_stands_out() -> None:
     assert ranking.pages == ()
     assert ranking.note == (
         "the best page covers 0.00 of the question's words (min_coverage 0.3), "
-        "and the nearest exchange stands out by 0.00 (min_margin 0.3)"
+        "and the nearest exchange stands out by 0.00 (min_margin 0.16)"
     )
     assert {miss.stage for miss in ranking.misses} == {"threshold"}
     assert ranking.stages == {"all": 4, "scope": 4, "threshold": 0}
+
+
+def test_across_scripts_words_say_nothing_so_less_is_enough() -> None:
+    some = {1: [0.0, 1, 0], 2: [0.0, 0, 1], 3: [0.0, 0.8, 0.6], 4: [0.3, 0, 0.954]}
+    assert tiny(some).rank("天气怎么样", NEAR, k=1).pages == (4,)
+    ranking = tiny(some).rank("Which weather?", NEAR, k=1)
+    assert (ranking.pages, ranking.thresholds["min_margin_way_to_1"]) == ((), 0.3)
 
 
 def test_words_alone_bring_it_too() -> None:
