@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from memory.errors import UnknownName
 from memory.language import is_cjk, terms
 from memory.lexical import Scores, TextIndex
+from memory.shelf import Shelf
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -189,8 +190,10 @@ class Compared:
         """Pages without any vector."""
         return int(np.isnan(self.closeness).sum())
 
-    def best_unit(self, page: int) -> int:
-        start, end = np.searchsorted(self.unit_pages, [page, page + 1])
+    def best_unit(self, place: int) -> int:
+        """The unit whose words fit best, of the page at this place."""
+        start = self.firsts[place]
+        end = self.firsts[place + 1] if place + 1 < len(self.firsts) else len(self.unit_pages)
         return int(start + self.scores.total[start:end].argmax())
 
     def best_exchange(self, page: int) -> int:
@@ -378,8 +381,7 @@ class Index:
     def __init__(self) -> None:
         self.text = TextIndex()
         self.vectors = Vectors()
-        self._marked: dict[int, frozenset[str]] = {}  # page -> the terms of its bookmark
-        self._marks: dict[str, set[int]] = {}  # term -> pages
+        self.shelf = Shelf()
 
     def __len__(self) -> int:
         """Turns indexed."""
@@ -403,19 +405,14 @@ class Index:
 
     def bookmark(self, page: int, keywords: str) -> None:
         """What its bookmark says now; "" takes it away."""
-        for term in self._marked.pop(page, ()):
-            self._marks[term].discard(page)
-        if found := frozenset(terms(keywords)):
-            self._marked[page] = found
-            for term in found:
-                self._marks.setdefault(term, set()).add(page)
+        self.shelf.put(page, keywords)
 
     def bookmark_fit(self, question: str, pages: Ints) -> Floats:
         """The idf of the question's terms on each page's bookmark, summed."""
         fits: dict[int, float] = {}
         for term in dict.fromkeys(terms(question)):
-            holders = self._marks.get(term, ())
-            idf = float(np.log(1 + len(self._marked) / (len(holders) or 1)))
+            holders = self.shelf.holders(term)
+            idf = float(np.log(1 + len(self.shelf) / (len(holders) or 1)))
             for page in holders:
                 fits[page] = fits.get(page, 0.0) + idf
         found = np.zeros(len(pages), dtype=np.float32)
@@ -540,7 +537,7 @@ class _Cut:
     def _hit(self, place: int, stage: str = "", dropped: str = "") -> Hit:
         page = int(self.seen.pages[place])
         raw, shares = (tuple(figures[:, place].tolist()) for figures in self.figures)
-        unit = self.seen.best_unit(page)
+        unit = self.seen.best_unit(place)
         by_words = self.seen.scores.total[unit] > 0
         turn = int(self.seen.unit_turns[unit])
         if not by_words:
