@@ -25,9 +25,11 @@ from memory.events import TurnMarked
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
 from workbench import components
+from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
+from workbench.views.retrieval import RetrievalView
 from workbench.views.rows import ChatRow
 from workbench.views.turn import TurnView
 from workbench.views.window import PageView, WindowView
@@ -237,10 +239,20 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
     return _trace(open_store(), here.scope, here.stream.version, here.generation, here.at, round_)
 
 
+def asked(here: Place, question: str) -> RetrievalView:
+    """What the question would find as of the turn that is shown."""
+    return _asked(open_store(), here.scope, here.stream.version, here.generation, here.at, question)
+
+
+@lru_cache(maxsize=50)
+def _asked(store: Store, scope: Scope, version: int, generation: int, turn: int, question: str) -> RetrievalView:
+    return retrieval_view.ask(store, scope, question, turn=turn)
+
+
 def with_marks(rows: Sequence[ChatRow], here: Place) -> Sequence[ChatRow]:
-    """The messages with the marks of now: a view shows those of its turn, as the model read it."""
-    now = _marked(open_store(), here.scope, here.stream.version, here.generation)
-    return [replace(row, marked=row.marked or row.turn in now) for row in rows]
+    """The messages with the marks of now: a view shows those of its step."""
+    now = _marks(open_store(), here.scope, here.stream.version, here.generation)
+    return [replace(row, marked=now.get(row.turn, row.marked)) for row in rows]
 
 
 @lru_cache(maxsize=200)
@@ -259,12 +271,13 @@ def _trace(store: Store, scope: Scope, version: int, generation: int, turn: int,
 
 
 @lru_cache(maxsize=20)
-def _marked(store: Store, scope: Scope, version: int, generation: int) -> frozenset[int]:
+def _marks(store: Store, scope: Scope, version: int, generation: int) -> dict[int, bool]:
+    """Turns that were ever marked by somebody: whether they are now."""
     marks: dict[int, bool] = {}
     for event in store.events(scope, upto=version, kinds=(TurnMarked.__name__,)):
         if isinstance(event.body, TurnMarked):
             marks[event.body.turn] = event.body.important
-    return frozenset(turn for turn, important in marks.items() if important)
+    return marks
 
 
 def warm() -> None:
@@ -294,7 +307,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 
 def forget() -> None:
     """Drop everything that is kept, stores too."""
-    for kept in (_open, _conversations, _window, _page, _trace, _marked):
+    for kept in (_open, _conversations, _window, _page, _trace, _marks):
         kept.cache_clear()
 
 

@@ -1,13 +1,14 @@
 """The live window at any turn: what is in it, what left, what stays behind, what happened.
 
 One view for the page, the notebook, the command line and the tests. A past turn is shown as the model read it:
-as of the last prompt of its step.
+as of the last prompt of its step. Marks are no part of what it read: they are those at the end of the step, and
+of whatever was done before the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memory import show, tokens
@@ -35,7 +36,7 @@ class WindowView(Shown):
     scope: Scope
     title: str
     language: str
-    turn: int  # shown
+    turn: int  # asked for; the window is that of its step
     turns: int  # of the run
     step: int
     steps: int
@@ -129,7 +130,7 @@ def window(store: Store, scope: Scope, turn: int | None = None) -> WindowView:
     running = stream.open_step and shown == stream.turns
     state = store.state(scope, end if running else as_read)
     after = fold([e for e in recent if e.version > state.version], state)
-    return _view(store, stream, state, after, recent, running)
+    return _view(store, stream, shown, state, after, recent, running)
 
 
 def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> PageView:
@@ -151,7 +152,7 @@ def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> Pa
         boundary=found.boundary,
         why_important=found.why_important,
         keywords=tuple(k for k in keywords.split(",") if k),
-        turns=tuple(_chat_rows([(t, found) for t in found.turns], state, texts, {})),
+        turns=tuple(_chat_rows([(t, found) for t in found.turns], state, state, texts, {})),
         history=tuple(feed_rows(events, texts, bookmarks)),
     )
 
@@ -169,11 +170,12 @@ def _concerns(event: Event, number: int) -> bool:
 
 
 def _view(
-    store: Store, stream: Stream, state: State, after: State, recent: Sequence[Event], running: bool
+    store: Store, stream: Stream, turn: int, state: State, after: State, recent: Sequence[Event], running: bool
 ) -> WindowView:
+    """`state` is what the model read, `after` the end of the step."""
     scope, s = stream.scope, state.settings
     feed_events = [e for e in recent if e.step > after.step - TREND_STEPS][-400:]
-    chat_turns = _last_turns(after, CHAT_TURNS)
+    chat_turns = _last_turns(after, turn, CHAT_TURNS)
     ids = text_ids(feed_events) | {t.text for t, _ in chat_turns} | {state.title}
     ids |= _bookmark_ids(list(state.pages.values())) | {r.text for r in state.stubs.ranges}
     texts = store.words(scope, sorted(ids - {0}))
@@ -188,7 +190,7 @@ def _view(
         scope=scope,
         title=texts.get(state.title, "") or scope.conversation,
         language=state.language,
-        turn=after.turn,
+        turn=turn,
         turns=stream.turns,
         step=after.step,
         steps=stream.steps,
@@ -204,12 +206,14 @@ def _view(
         reply_reserve=now.reply,
         stub_budget=s.stub_budget,
         segments=tuple(segments(state, now)),
-        pages=tuple(page_row(p, state, words) for p in state.residents),
+        pages=tuple(
+            replace(page_row(p, state, words), marked=_is_marked(after.pages[p.number], after)) for p in state.residents
+        ),
         gone=len(state.pages) - len(state.resident),
         stubs=tuple(stub_rows(state, words)),
         metrics=tuple(_metrics(recent, after)),
         feed=tuple(reversed(feed_rows(feed_events, texts, bookmarks)[-FEED_ROWS:])),
-        chat=tuple(_chat_rows(chat_turns, state, texts, _came_by_step(recent))),
+        chat=tuple(_chat_rows(chat_turns, state, after, texts, _came_by_step(recent))),
         settings=s.to_dict(),
     )
 
@@ -223,10 +227,16 @@ def _bookmark_ids(pages: Sequence[Page]) -> set[int]:
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _last_turns(state: State, most: int) -> list[tuple[Turn, Page]]:
+def _is_marked(page: Page, state: State) -> bool:
+    return any(turn.important or turn.number in state.marked for turn in page.turns)
+
+
+def _last_turns(state: State, upto: int, most: int) -> list[tuple[Turn, Page]]:
+    """The last ones up to and with turn `upto`, oldest first."""
     found: list[tuple[Turn, Page]] = []
     for number in range(len(state.pages), 0, -1):
-        found[:0] = [(turn, state.pages[number]) for turn in state.pages[number].turns]
+        page = state.pages[number]
+        found[:0] = [(turn, page) for turn in page.turns if turn.number <= upto]
         if len(found) >= most:
             break
     return found[-most:]
@@ -245,9 +255,13 @@ def _came_by_step(events: Sequence[Event]) -> dict[int, tuple[int, ...]]:
 
 
 def _chat_rows(
-    turns: Sequence[tuple[Turn, Page]], state: State, texts: Mapping[int, str], came: Mapping[int, tuple[int, ...]]
+    turns: Sequence[tuple[Turn, Page]],
+    state: State,
+    after: State,
+    texts: Mapping[int, str],
+    came: Mapping[int, tuple[int, ...]],
 ) -> list[ChatRow]:
-    """Pieces of one message become one row; it is resident if its last piece is."""
+    """Pieces of one message become one row; it is resident if its last piece is in `state`, marked as of `after`."""
     rows: dict[int, ChatRow] = {}
     for turn, page in turns:
         before = rows.get(turn.number)
@@ -259,7 +273,7 @@ def _chat_rows(
             said_at=turn.said_at,
             page=page.number,
             resident=page.number in state.resident or page.number not in state.pages,
-            marked=turn.important or turn.number in state.marked,
+            marked=turn.important or turn.number in after.marked,
             tokens=turn.tokens + (before.tokens if before else 0),
             recalled=came.get(turn.number, ()),
         )
