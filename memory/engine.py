@@ -39,6 +39,7 @@ from memory.state import State
 from memory.stores.lease import leased
 from memory.stores.sql import Store, Stream
 from memory.stores.sync import Following
+from memory.stores.vector_source import vectors_in
 from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
 
@@ -168,6 +169,7 @@ class Engine(Shown):
                 opened.open_stream(scope, parent, "the conversation goes on"),
                 **_functions(own),
                 clock=opened.clock,
+                vectors=vectors_in(opened),
             )
             engine = cls(
                 opened, pager, scope, chat=chat, options=options, memory_options=memory_options,
@@ -251,7 +253,7 @@ class Engine(Shown):
             self.pager.commit()
 
     def _answer(self, turn: Turn, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:
-        self.pager.plan(self.pager.journal.words(turn.text))
+        self.pager.plan(self.pager.journal.words(turn.text), turn.text)
         clock.done("plan")
         step = _Step(clock, Speech(on_text), streamed=on_text is not None)
         self._converse(step)

@@ -185,7 +185,7 @@ class StubsArranged(Body):
 
 @dataclass(frozen=True, slots=True)
 class PagesRecalled(Body):
-    """One recall: what was asked, what was considered, what came. Paging in follows as PagePagedIn."""
+    """One recall: what was asked and what came. A question's PagesRetrieved stands before it."""
 
     call: str
     by: str  # model, user; in a replay: recorded, or label where only a label asks
@@ -196,7 +196,6 @@ class PagesRecalled(Body):
     came: tuple[int, ...]
     opened: tuple[RangeStub, ...]  # ranges opened one level instead
     refused: tuple[Refusal, ...]
-    candidates: tuple[Candidate, ...]
     right: bool | None = None  # against labels: does what is there now hold the evidence?
     note: str = ""
 
@@ -206,7 +205,7 @@ class PagesRetrieved(Body):
     """A question compared with the pages: what each channel said of whom, and what dropped the losers."""
 
     question: int  # id of its words
-    by: str  # message (each step's own), recall, user
+    by: str  # message (each step's own), search_memory; else whoever recalls
     strategy: str
     embedder: str  # "": by words only
     k: int  # the most that are chosen

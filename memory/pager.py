@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from memory import boundaries, cooperative, eviction, templates, tokens
@@ -39,9 +40,9 @@ from memory.events import (
     TextRedacted,
     TurnMarked,
 )
+from memory.finder import Finder, VectorSource
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
-from memory.lexical import TextIndex
 from memory.pages import Bookmark, Page, guest_tokens
 from memory.prompt import (
     CUT_TOKENS,
@@ -56,9 +57,10 @@ from memory.prompt import (
     instruction_tokens,
 )
 from memory.redaction import Redact, clean, redact
+from memory.retrieval import Ranking, strategy_of
 from memory.settings import Settings
 from memory.state import apply
-from memory.stubs import Shelf, arrange_stubs, open_range
+from memory.stubs import arrange_stubs, open_range
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, can_be_free, fill, make_room, page_in, page_room, scaled
 
@@ -66,7 +68,7 @@ NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
 CHOSEN = "model"  # origin of a bookmark that the model made by itself, in the conversation
-NAMED = 1.5  # how much more the score of a page counts that the model named
+NAMED = 0.5  # what it adds to a page's score, in deviations, that the model named it
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
 
@@ -106,7 +108,6 @@ class _Wanted:
     opened: list[RangeStub] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-    candidates: list[Candidate] = field(default_factory=list)
     note: str = ""
 
     def want(self, page: Page, residents: Collection[int]) -> None:
@@ -143,8 +144,10 @@ class Pager:
         clock: Clock = utc_now,
         redactor: Redact = redact,
         track_use: bool = True,
+        vectors: VectorSource | None = None,
     ) -> None:
         self.journal = journal
+        self._vectors = vectors
         self.clock = clock
         self.redactor = redactor
         self.track_use = track_use
@@ -154,9 +157,8 @@ class Pager:
         self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
         self._consulted = NOBODY_ASKED
         self._draft: list[Body] = []
-        self._index: TextIndex | None = None
+        self._finder: Finder | None = None
         self._corpus: Corpus | None = None
-        self._shelf: Shelf | None = None
         self._settled: Settled = {}
         self._about = ""  # the message of this step: what stubs are arranged for
         self.state = journal.load()
@@ -170,7 +172,7 @@ class Pager:
         self._draft.clear()
         self.state = self.journal.load()
         if self.state is not before:  # equal versions prove nothing: a draft that was dropped had numbers as well
-            self._index = self._corpus = self._shelf = None
+            self._finder = self._corpus = None
             self._settled.clear()
 
     def add(self, *bodies: Body) -> None:
@@ -206,6 +208,7 @@ class Pager:
             raise UnknownName("protocol", s.protocol, PROTOCOLS)
         cooperative.named(s.cooperative_asks)
         templates.named(s.bookmark_template)
+        strategy_of(s.retrieval)
         return _Strategies(
             boundaries.named(self._boundary or s.boundary, s),
             eviction.named(self._eviction or s.eviction),
@@ -257,8 +260,8 @@ class Pager:
                 self.add(MessageReceived(turn, said.evidence))
             else:
                 self.add(MessageReplied(turn))
-            if self._index is not None:
-                self._index.add(len(self.state.pages), turn.number, turn.words(words))
+            if self._finder is not None:
+                self._finder.add(len(self.state.pages), turn)
         return turns[0]
 
     def _turns(self, said: Said, cap: int) -> list[Turn]:
@@ -342,6 +345,8 @@ class Pager:
     def _close(self, page: Page, rule: str) -> None:
         importance, why = weigh(self._texts(page), self._is_marked(page))
         self.add(PageClosed(page.number, rule, importance, why))
+        if self._finder is not None:
+            self._finder.close(page)
         chosen = page.bookmark and page.bookmark.origin == CHOSEN
         if page.bookmark and not chosen and not self._is_marked(page):  # made while it grew, of what it held then
             self._bookmark(self.state.pages[page.number])
@@ -368,8 +373,8 @@ class Pager:
         """Give the page these keywords; none leave a bare `[p7]`."""
         text = stub(page.number, keywords, self.state.settings.stub_tokens)
         write = self.journal.write
-        if self._shelf is not None:
-            self._shelf.put(page.number, ",".join(keywords))
+        if self._finder is not None:
+            self._finder.shelf.put(page.number, ",".join(keywords))
         self.add(
             BookmarkMade(
                 page.number,
@@ -403,19 +408,12 @@ class Pager:
                     self._corpus.add(PageWords(page.number, self._texts(page)))
         return self._corpus
 
-    def _known_shelf(self) -> Shelf:
-        if self._shelf is None:
-            self._shelf = Shelf()
-            for page in self.state.pages.values():
-                if page.bookmark:
-                    keywords = page.bookmark.keywords
-                    self._shelf.put(page.number, self.journal.words(keywords) if keywords else "")
-        return self._shelf
-
     @property
-    def index(self) -> TextIndex:
-        """The words of the whole conversation, for a search that brings nothing."""
-        return self._known_index()
+    def finder(self) -> Finder:
+        """Finds pages of the whole conversation."""
+        if self._finder is None:
+            self._finder = Finder.of(self.state, self.journal.words, self._vectors)
+        return self._finder
 
     def summary(self, page: Page) -> str:
         """The page in a line: its most telling sentence, and its keywords."""
@@ -429,28 +427,35 @@ class Pager:
         """The page's words, a text a turn, who says it in front."""
         return PageWords(page.number, tuple(f"{t.name}: {t.words(self.journal.words)}" for t in page.turns))
 
-    def _known_index(self) -> TextIndex:
-        if self._index is None:
-            self._index = TextIndex()
-            for page in self.state.pages.values():
-                for turn in page.turns:
-                    self._index.add(page.number, turn.number, turn.words(self.journal.words))
-        return self._index
-
     # ── the window ────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def fill(self) -> Fill:
         return fill(self.state, self._instructions)
 
-    def plan(self, message: str = "") -> None:
-        """Make room if the window is above its high watermark; then arrange the stubs for this message."""
+    def plan(self, message: str = "", text_id: int = 0) -> None:
+        """Make room if the window is above its high watermark; arrange the stubs for this message; bring back what
+        it asks for, if the settings want that. `text_id`: of the message's words.
+        """
         self._about = message
         self._arrange(message)  # guests may have left since, and their bookmarks take room again
         self._consulted = self._ask_whom_to_keep(message)
         self._make_room(message)
         if self._consulted.verdicts:  # they hold for the rest of the step
             self._consulted = replace(self._consulted, fallback=IN_BETWEEN)
+        if message.strip() and self.state.settings.retrieve_k and self.state.evicted:
+            self._retrieve(message, text_id)
+
+    def _retrieve(self, message: str, text_id: int) -> None:
+        """Pages that the message brings back unasked."""
+        request = Request(question=message, by="message")
+        came: list[int] = []
+        for number in self.find(message, self.state.settings.retrieve_k, by="message", text_id=text_id).pages:
+            if self._bring(number, request, len(came), came, 0) is None:
+                came.append(number)
+        if came:
+            self._arrange(message)
+            self._make_room(message, need=1, keep=came)
 
     def _make_room(self, message: str, need: int = 0, cause: str = "", keep: Collection[int] = ()) -> None:
         """Until it is enough: what a page frees is known only once its bookmark is made."""
@@ -473,7 +478,7 @@ class Pager:
         among = [page.number for page in self.state.residents if page.closed]
         if not message.strip() or not among:
             return {}
-        hits = self._known_index().search(message, len(among), among=among, min_coverage=0.0).hits
+        hits = self.finder.index.text.search(message, len(among), among=among, min_coverage=0.0).hits
         return {hit.page: round(hit.score / hits[0].score, 4) for hit in hits}
 
     def _verdicts(self) -> dict[int, cooperative.Verdict]:
@@ -516,7 +521,7 @@ class Pager:
 
     def _arrange(self, message: str) -> None:
         words, write = self.journal.words, self.journal.write
-        arranged = arrange_stubs(self.state, self._known_shelf().matches(message), words, write, tokens.count)
+        arranged = arrange_stubs(self.state, self.finder.matches(message), words, write, tokens.count)
         if arranged:
             self.add(arranged)
 
@@ -540,17 +545,14 @@ class Pager:
 
     # ── recall ────────────────────────────────────────────────────────────────────────────────────────
 
-    def refuse(self, call: str, reason: str) -> None:
-        """Record a call that asks for nothing that can be done."""
-        self.add(PagesRecalled(call, "model", (), 0, (), (), (), (), (Refusal("?", reason),), ()))
-
     def recall(self, request: Request, came_before: int = 0, beside: int = 0) -> PagesRecalled:
         """Bring pages back: named ones, those that hold the turns, those whose content answers the question.
 
         `came_before`: how many came in this step already; the settings cap the sum. `beside`: tokens of the calls
         and results of this step so far.
         """
-        wanted = self._wanted(request)
+        question = self.said(request.question) if request.question else 0
+        wanted = self._wanted(request, question)
         came: list[int] = []
         for number in wanted.pages:
             keep = [*came, *wanted.resident]  # who is told to be there must not leave for the next one
@@ -566,20 +568,19 @@ class Pager:
             call=request.call,
             by=request.by,
             asked=tuple(wanted.asked),
-            question=self.said(request.question) if request.question else 0,
+            question=question,
             turns=request.turns or self._ranges([*wanted.pages, *wanted.resident]),
             resident=tuple(wanted.resident),
             came=tuple(came),
             opened=tuple(wanted.opened),
             refused=tuple(wanted.refused),
-            candidates=tuple(wanted.candidates),
             right=self._is_right(request.evidence, [*came, *wanted.resident]),
             note=wanted.note,
         )
         self.add(record)
         return record
 
-    def _wanted(self, request: Request) -> _Wanted:
+    def _wanted(self, request: Request, question: int) -> _Wanted:
         wanted, residents = _Wanted(), set(self.state.resident)
         for ref in request.pages:
             self._named(ref, wanted, residents)
@@ -588,7 +589,7 @@ class Pager:
                 if page.first <= last and first <= page.last:
                     wanted.want(page, residents)
         if request.question and not wanted.opened and not request.turns:
-            self._by_content(request.question, wanted, residents)
+            self._by_content(request, question, wanted, residents)
         return wanted
 
     def _named(self, ref: str, wanted: _Wanted, residents: Collection[int]) -> None:
@@ -607,27 +608,38 @@ class Pager:
             write, words = self.journal.write, self.journal.words
             wanted.opened += open_range(self.state, first, last, words, write, tokens.count)
 
-    def _by_content(self, question: str, wanted: _Wanted, residents: Collection[int]) -> None:
+    def _by_content(
+        self, request: Request, question: int, wanted: _Wanted, residents: Collection[int]
+    ) -> None:
         """Pages whose content answers the question; a name that the model read off a bookmark is a hint.
 
-        The best by content come first, a named one's score counting half as much again; names are wanted whatever
+        The best by content come first, a named one's score counting half a deviation more; names are wanted whatever
         they score, but last.
         """
         s = self.state.settings
-        gone = [n for n in self.state.pages if n not in residents]
-        ranking = self._known_index().search(question, s.recall_k, among=gone, min_coverage=s.recall_coverage)
+        ranking = self.find(request.question, s.recall_k, by=request.by, text_id=question)
         wanted.note = ranking.note
-        for hit in ranking.hits:
-            dropped = ""
-            if len(wanted.pages) >= s.recall_k and hit.page not in wanted.pages:
-                dropped = f"recall_k={s.recall_k} pages are named already"
-            else:
-                wanted.want(self.state.pages[hit.page], residents)
-            wanted.candidates.append(Candidate(hit.page, round(hit.score, 4), dropped, hit.turn))
-        wanted.candidates += [Candidate(m.page, round(m.score, 4), m.dropped, m.turn) for m in ranking.misses]
+        for page in ranking.pages:
+            if len(wanted.pages) < s.recall_k or page in wanted.pages:
+                wanted.want(self.state.pages[page], residents)
         named = {int(name[1:]) for name in wanted.asked if "-" not in name}
-        scores = {c.page: c.score * (NAMED if c.page in named else 1.0) for c in wanted.candidates}
-        wanted.pages.sort(key=lambda n: -scores.get(n, 0.0))
+        ranked = (*ranking.hits, *ranking.misses)
+        scores = {hit.page: hit.score + (NAMED if hit.page in named else 0.0) for hit in ranked}
+        wanted.pages.sort(key=lambda n: -scores.get(n, -inf))
+
+    def find(self, question: str, k: int, by: str, *, text_id: int = 0, everywhere: bool = False) -> Ranking:
+        """The pages that left the window, or all of them, against a question; what came of it is in the log."""
+        gone = None if everywhere else [p.number for p in self.state.evicted]
+        ranking = self.finder.rank(question, k, self.state.settings, among=gone, used=self._used_of_late())
+        self.add(self.finder.record(ranking, text_id or self.said(question), by, k))
+        return ranking
+
+    def _used_of_late(self) -> dict[int, float]:
+        if not self.state.settings.use_weight:
+            return {}
+        heats = {p.number: p.heat_at(self.state.step) for p in self.state.pages.values()}
+        most = max(heats.values(), default=0.0)
+        return {number: heat / most for number, heat in heats.items()} if most else {}
 
     def _bring(
         self, number: int, request: Request, came: int, keep: Collection[int], beside: int
@@ -670,7 +682,7 @@ class Pager:
     def _pages_used(self, reply: str) -> tuple[Candidate, ...]:
         """Resident pages, but the open one, whose words stand in the reply; the most used first."""
         among = [p.number for p in self.state.residents if p.closed]
-        shares = self._known_index().shares(reply, among) if among else {}
+        shares = self.finder.shares(reply, among) if among else {}
         least = max(USED_SHARE, NEAR_BEST * max(shares.values(), default=0.0))
         used = [Candidate(n, round(share, 4)) for n, share in shares.items() if share >= least]
         return tuple(sorted(used, key=lambda c: (-c.score, c.page)))

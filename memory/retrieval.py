@@ -115,6 +115,18 @@ class Compared:
     index: Index
     question: str
     vector: Floats | None
+    among: Collection[int] | None = None  # pages that may come; thresholds ask the best of these
+
+    @cached_property
+    def inside(self) -> Flags:
+        """By page: whether it may come."""
+        if self.among is None:
+            return np.ones(len(self.pages), dtype=np.bool_)
+        return np.isin(self.pages, np.fromiter(self.among, dtype=np.int64, count=len(self.among)))
+
+    def _is_inside(self, pages: Ints) -> Flags:
+        """By unit or exchange, whose pages these are."""
+        return self.inside[np.searchsorted(self.pages, pages)]
 
     @cached_property
     def scores(self) -> Scores:
@@ -158,21 +170,23 @@ class Compared:
 
     @cached_property
     def coverage(self) -> float:
-        """0..1: how much of the question's rare words the best turn has."""
-        if not len(self.scores.total) or not self.scores.asked:
+        """0..1: how much of the question's rare words the best turn has that may come."""
+        if not self.inside.any() or not self.scores.asked:
             return 0.0
-        return float(self.scores.coverage(np.array([self.scores.total.argmax()]))[0])
+        best = np.where(self._is_inside(self.unit_pages), self.scores.total, np.float32(-1)).argmax()
+        return float(self.scores.coverage(np.array([best]))[0])
 
     @cached_property
     def margin(self) -> float:
-        """0..1: how far the best exchange is on the way from the mean of all to 1; 0 with none to compare it with.
+        """0..1: how far the best exchange that may come is on the way from the mean of all to 1; 0 if it is alone.
 
         No absolute cosine: those of e5 lie between .75 and .9, those of others around 0.
         """
-        if len(self.cosines) < 2:
+        inside = self._is_inside(self.index.vectors.pages) if len(self.cosines) > 1 else np.zeros(0, dtype=np.bool_)
+        if not inside.any():
             return 0.0
         mean = float(self.cosines.mean())
-        return (float(self.cosines.max()) - mean) / max(1 - mean, 1e-6)
+        return (float(self.cosines[inside].max()) - mean) / max(1 - mean, 1e-6)
 
     @cached_property
     def across(self) -> bool:
@@ -436,11 +450,11 @@ class Index:
         `vector` is the question's, of the embedder that made the others. `used` says by page, 0..1, how much it was
         used of late; it counts with `weighing.use`. Of equal pages the newest comes first.
         """
-        seen = Compared(self, question, vector)
+        seen = Compared(self, question, vector, among)
         verdict = strategy_of(strategy)(seen, weighing)
         name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "own")
         channels = (*verdict.channels, *_habits(seen.pages, weighing, used or {}))
-        return _Cut(seen, verdict, channels, weighing, name).ranking(k, among)
+        return _Cut(seen, verdict, channels, weighing, name).ranking(k)
 
     def turns(self, question: str, vector: Floats | None = None, k: int = 10) -> tuple[TurnHit, ...]:
         """The `k` turns that answer it best, whatever the pages; none where no word and no vector fits."""
@@ -477,11 +491,8 @@ class _Cut:
         total: Floats = np.sum([channel.shares for channel in self.channels], axis=0)
         return total
 
-    def ranking(self, k: int, among: Collection[int] | None) -> Ranking:
-        pages = self.seen.pages
-        inside = np.ones(len(pages), dtype=np.bool_)
-        if among is not None:
-            inside = np.isin(pages, np.fromiter(among, dtype=np.int64, count=len(among)))
+    def ranking(self, k: int) -> Ranking:
+        pages, inside = self.seen.pages, self.seen.inside
         matched = inside & ~self.verdict.out
         stages = {"all": len(pages), "scope": int(inside.sum())}
         if self.verdict.refused:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
-from memory.events import Candidate, OperationRefused, PagesRecalled, PagesRetrieved
+from memory.events import OperationRefused, PagesRecalled
 from memory.operations import Forget, MakeBookmark, Malformed, Operation, Recall, Remember, SearchMemory
 from memory.pager import CHOSEN, Pager, Request
 from memory.pages import Page
@@ -91,25 +91,7 @@ def _name(first: int, last: int) -> str:
 
 
 def _search(operation: SearchMemory, pager: Pager) -> str:
-    least = pager.state.settings.recall_coverage
-    found = pager.index.search(operation.query, FOUND, min_coverage=least)
-    candidates = [Candidate(h.page, round(h.score, 4), turn=h.turn, raw=(h.score,)) for h in found.hits]
-    candidates += [Candidate(m.page, round(m.score, 4), m.dropped, m.turn, raw=(m.score,)) for m in found.misses]
-    pager.add(
-        PagesRetrieved(
-            question=pager.said(operation.query),
-            by="search_memory",
-            strategy="words",
-            embedder="",
-            k=FOUND,
-            chosen=tuple(h.page for h in found.hits),
-            channels=("words",),
-            candidates=tuple(candidates),
-            stages={"pages": len(pager.state.pages), "chosen": len(found.hits)},
-            thresholds={"min_coverage": least},
-            note=found.note,
-        )
-    )
+    found = pager.find(operation.query, FOUND, by="search_memory", everywhere=True)
     return "\n".join(_line(pager, hit.page, hit.turn) for hit in found.hits) or f"Nothing found: {found.note}."
 
 

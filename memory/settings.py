@@ -70,8 +70,20 @@ class Settings:
     bookmark_template: str = name("entities", "What llm and llm_batch look for on a page.", "bookmark template")
     bookmark_key: str = name("", "What is key here, in your own words; joins the template.", may_be_empty=True)
     recall_k: int = number(3, 1, 20, "pages", "Pages a recall by question brings at the most.")
-    recall_coverage: float = number(
-        0.2, 0, 1, "share of the question's rarity", "If the best page matches less, a recall by question brings none."
+    retrieval: str = name("fusion", "How pages are ranked for a question.", "retrieval strategy")
+    retrieve_k: int = number(0, 0, 20, "pages", "Pages that each message brings back unasked; 0: only recalls do.")
+    min_coverage: float = number(
+        0.2, 0, 1, "share of the question's rarity", "Words say no if the best page's best turn matches less."
+    )
+    min_margin: float = number(
+        0.3, 0, 1, "way from the mean to 1", "Vectors say no if the nearest exchange stands out less."
+    )
+    words_weight: float = number(1.0, 0, 5, "weight", "What the words of a page count in its score.")
+    vectors_weight: float = number(0.6, 0, 5, "weight", "What the nearest exchange of a page counts.")
+    recency_weight: float = number(0.0, 0, 5, "weight", "What being new counts.")
+    use_weight: float = number(0.0, 0, 5, "weight", "What being used of late counts.")
+    duplicate_overlap: float = number(
+        0.8, 0.1, 1, "Jaccard overlap", "A page that shares so many of a better one's words does not come."
     )
     page_ins: int = number(5, 1, 50, "pages", "Pages brought back in one step at the most.")
     recall_rounds: int = number(4, 1, 20, "rounds", "Recalls in one step before the model must answer.")

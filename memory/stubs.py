@@ -2,12 +2,11 @@
 
 Bookmarks have a budget of their own. It decides nothing about pages: who is evicted is known, and what a single
 bookmark says is bookmarks.py's. A conversation of thousands of turns has a thousand of them at each step, so what a
-page's keywords amount to is worked out once, and kept on a shelf beside the state.
+page's keywords amount to is worked out once (shelf.py).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -15,7 +14,6 @@ from math import ceil
 
 from memory.bookmarks import range_stub
 from memory.events import RangeStub, StubsArranged
-from memory.language import terms
 from memory.pages import Page
 from memory.state import State
 from memory.turns import Words
@@ -28,35 +26,6 @@ MATCH = 2.0  # what a word shared with the message is worth beside weight and re
 
 Write = Callable[[str], int]
 Count = Callable[[str], int]
-
-
-class Shelf:
-    """Which words the bookmarks of a conversation hold. A projection: `put` each as it is made.
-
-    >>> shelf = Shelf()
-    >>> shelf.put(3, "allergy,peanut")
-    >>> shelf.matches("Which allergies do I have?")
-    Counter({3: 1})
-    """
-
-    def __init__(self) -> None:
-        self._pages: dict[str, set[int]] = {}  # by term
-        self._terms: dict[int, frozenset[str]] = {}  # by page
-
-    def put(self, page: int, keywords: str) -> None:
-        """`keywords` are comma-separated, "" for a bare stub; they replace those that the page had."""
-        for term in self._terms.get(page, ()):
-            self._pages[term].discard(page)
-        self._terms[page] = frozenset(terms(keywords))
-        for term in self._terms[page]:
-            self._pages.setdefault(term, set()).add(page)
-
-    def matches(self, message: str) -> Counter[int]:
-        """By page, how many different words its bookmark shares with the message; pages with none left out."""
-        found: Counter[int] = Counter()
-        for term in set(terms(message)):
-            found.update(self._pages.get(term, ()))
-        return found
 
 
 def arrange_stubs(

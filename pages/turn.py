@@ -52,6 +52,11 @@ def step() -> None:
         with right.container(border=True, height="stretch"):
             trace.section(say("trace.recalls"), "history", str(len(view.recalls)))
             trace.each(trace.recall, view.recalls, say, acts, say("trace.no_recalls"))
+            if view.retrievals:
+                trace.each(trace.retrieved, view.retrievals, say, acts, "")
+        with st.container(border=True):
+            trace.section(say("trace.ask"), "search")
+            trace.ask(here, say, acts)
         with st.container(border=True):
             trace.section(say("trace.prompt"), "notes", say("tokens", tokens=view.prompt_tokens))
             trace.rounds(view, say, here)

@@ -71,7 +71,7 @@ def engine_rows(figures: dict[str, Any]) -> list[list[object]]:
 def talk(turns: int, seed: int = 7) -> Recording:
     """A made-up conversation of user and assistant in turn, about 30 words each."""
     draw = random.Random(seed)
-    words, weights = vocabulary()
+    words, weights = _vocabulary(draw)
 
     def sentence() -> str:
         chosen = draw.choices(words, weights, k=draw.randint(18, 42))
@@ -93,8 +93,7 @@ def talk(turns: int, seed: int = 7) -> Recording:
     )
 
 
-def vocabulary() -> tuple[list[str], list[float]]:
-    """The 12,000 commonest English words, and how frequent each is."""
+def _vocabulary(draw: random.Random) -> tuple[list[str], list[float]]:
     from wordfreq import get_frequency_dict
 
     known = sorted(get_frequency_dict("en", "small").items(), key=lambda entry: -entry[1])[:12_000]

@@ -474,8 +474,7 @@ class _StepRun:
             turn.answers, turn.important, turn.evidence, turn.text_id,
         )  # fmt: skip
         if turn.role == "user":
-            self.pager.receive(said)
-            self.pager.plan(turn.text)
+            self.pager.plan(turn.text, self.pager.receive(said).text)
             return
         if turn.role == "assistant" and self.pager.state.open_step:
             self._answer(turn)

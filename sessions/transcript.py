@@ -138,7 +138,7 @@ def _turn(turn: RecordedTurn, bodies: _Bodies) -> Turn:
 def _recall(recall: RecordedRecall, bodies: _Bodies) -> PagesRecalled:
     return PagesRecalled(
         call="", by="recorded", asked=(), question=bodies.text(recall.question), turns=recall.turns,
-        resident=(), came=(), opened=(), refused=(), candidates=(),
+        resident=(), came=(), opened=(), refused=(),
     )  # fmt: skip
 
 

@@ -24,10 +24,13 @@ from memory.errors import EngineError, NotFound, StoreReadOnly
 from memory.events import TurnMarked
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
+from memory.stores.vector_source import StoredVectors, vectors_in
 from workbench import components
+from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
+from workbench.views.retrieval import RetrievalView
 from workbench.views.rows import ChatRow
 from workbench.views.turn import TurnView
 from workbench.views.window import PageView, WindowView
@@ -235,6 +238,21 @@ def page(here: Place) -> PageView | None:
 
 def trace(here: Place, round_: int | None = None) -> TurnView:
     return _trace(open_store(), here.scope, here.stream.version, here.generation, here.at, round_)
+
+
+def asked(here: Place, question: str) -> RetrievalView:
+    """What the question would find as of the turn that is shown."""
+    return _asked(open_store(), here.scope, here.stream.version, here.generation, here.at, question)
+
+
+@lru_cache(maxsize=50)
+def _asked(store: Store, scope: Scope, version: int, generation: int, turn: int, question: str) -> RetrievalView:
+    return retrieval_view.ask(store, scope, question, turn=turn, vectors=_vectors(store, generation))
+
+
+@lru_cache(maxsize=4)
+def _vectors(store: Store, generation: int) -> StoredVectors | None:
+    return vectors_in(store)
 
 
 def with_marks(rows: Sequence[ChatRow], here: Place) -> Sequence[ChatRow]:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from sessions.replay import Replay
+    from workbench.views.retrieval import RetrievalView
     from workbench.views.turn import CallRow, RecallView, TurnView
     from workbench.views.window import PageView
 
@@ -58,6 +59,8 @@ def turn(view: TurnView, *, with_prompt: bool = False) -> None:
     _evictions(view)
     for recall in view.recalls:
         _recall(recall)
+    for each in view.retrievals:
+        retrieval(each)
     if view.prompt:
         out.print(plain(f"\nprompt: {view.prompt_tokens:,} tokens in {len(view.prompt)} messages", "bold"))
         table(["section", "tokens"], [[name, f"{n:,}"] for name, n in view.sections.items()])
@@ -86,11 +89,19 @@ def _recall(recall: RecallView) -> None:
     came = ", ".join(f"p{n}" for n in recall.came) or "nothing"
     question = f"“{recall.question}” " if recall.question else ""
     out.print(plain(f"\nrecall by {recall.by}: {asked} {question}→ came {came}{verdict} {recall.note}", "bold"))
-    tried = [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped or "chosen"] for c in recall.candidates[:10]]
-    if tried:
-        table(["page", "score", "stub", "why not"], tried)
+    if recall.retrieval:
+        retrieval(recall.retrieval)
     for ref, reason in recall.refused:
         out.print(plain(f"  refused {ref}: {reason}"))
+
+
+def retrieval(view: RetrievalView) -> None:
+    with_what = f" with {view.embedder}" if view.embedder else " by words"
+    out.print(plain(f"\n“{view.question}” by {view.strategy}{with_what}: {view.counted}", "bold"))
+    out.print(plain(f"{view.limits} {view.note}", "dim"))
+    head, made = view.rows()
+    if made:
+        table(head, made)
 
 
 def _call(call: CallRow) -> list[object]:

@@ -68,7 +68,7 @@ def test_a_field_inside_a_field_survives_as_well():
 
 
 def test_a_field_inside_a_list_of_records_survives_as_well():
-    record = PagesRecalled("c", "model", (), 0, (), (), (), (), (), ())
+    record = PagesRecalled("c", "model", (), 0, (), (), (), (), ())
     written = {**orjson.loads(encode(record)), "refused": [{"ref": "p1", "reason": "no", "tone": "kind"}]}
     found, extra = decode("PagesRecalled", orjson.dumps(written))
     assert found.refused[0].ref == "p1"

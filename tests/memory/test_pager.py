@@ -91,7 +91,7 @@ def test_a_draft_that_was_dropped_leaves_nothing_behind(talked):
     assert other.state.version == dropped.version
     talked.refresh()
     assert talked.state == other.state
-    assert talked._known_index().search("giraffes", 3).hits == ()
+    assert talked.find("giraffes", 3, by="user").hits == ()
 
 
 def test_a_stale_draft_is_refused_in_memory_as_in_a_store(talked):
@@ -218,8 +218,40 @@ def test_a_question_brings_the_page_whose_content_answers_it(talked):
     record = talked.recall(Request(question="What is the code of drawer 7001?", evidence=(3,)))
     assert record.came[0] == 1
     assert record.right is True
-    assert record.candidates[0].page == 1
     assert talked.state.counts.right == 1
+
+
+def test_a_question_leaves_a_record_of_everybody_it_was_compared_with(talked):
+    gone = [page.number for page in talked.state.evicted]
+    record = talked.recall(Request(question="What is the code of drawer 7001?"))
+    talked.commit()
+    [found] = kinds(talked, "PagesRetrieved")
+    assert (found.question, found.by, found.strategy) == (record.question, "model", "fusion")
+    assert found.chosen[0] == found.candidates[0].page == 1
+    assert sorted(c.page for c in found.candidates) == gone
+    assert found.stages["scope"] == len(gone)
+    for candidate in found.candidates:
+        assert len(candidate.raw) == len(candidate.shares) == len(found.channels)
+        assert bool(candidate.dropped) == bool(candidate.stage) == (candidate.page not in found.chosen)
+
+
+def test_what_a_resident_page_answers_brings_no_other_page(talked):
+    newest = talked.state.resident[-1]
+    record = talked.recall(Request(question=f"{talked.journal.words(talked.state.pages[newest].turns[0].text)[:40]}"))
+    assert newest not in record.came
+
+
+def test_a_message_brings_its_page_back_unasked_if_the_settings_say_so(talked):
+    talked.change_settings(talked.state.settings.but(retrieve_k=1))
+    talked.receive(Said("What is the code of drawer 7001?"))
+    talked.plan("What is the code of drawer 7001?")
+    assert [page.number for page in talked.state.guests] == [1]
+    talked.reply(Said("7001.", "assistant"))
+    talked.settle()
+    talked.commit()
+    [found] = kinds(talked, "PagesRetrieved")
+    assert (found.by, found.chosen) == ("message", (1,))
+    assert rebuilt(talked) == talked.state
 
 
 def test_a_question_about_something_else_brings_nothing(talked):
@@ -332,14 +364,6 @@ def test_recalled_words_never_become_a_turn(talked):
     assert talked.state.turn == before + 2
     spoken = [t.words(talked.journal.words) for p in talked.state.pages.values() for t in p.turns]
     assert not any("<recalled" in words for words in spoken)
-
-
-def test_a_call_that_asks_for_nothing_that_can_be_done_is_recorded(talked):
-    talked.refuse("c7", "no such tool")
-    talked.commit()
-    [record] = kinds(talked, "PagesRecalled")
-    assert (record.call, record.refused[0].reason) == ("c7", "no such tool")
-    assert talked.state.counts.refused == 1
 
 
 # ── settings ──────────────────────────────────────────────────────────────────────────────────────────

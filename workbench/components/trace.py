@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from workbench import state
 from workbench.components.facts import facts
 from workbench.components.feed import feed
 from workbench.components.heading import Badge
@@ -14,6 +15,7 @@ from workbench.components.shares import Share, shares
 from workbench.components.table import candidates
 from workbench.live import Acts
 from workbench.state import Place
+from workbench.views.retrieval import RetrievalView
 from workbench.views.turn import CallRow, EvictionRow, RecallView, TurnView
 from workbench.words import Words, escaped, visible
 
@@ -23,8 +25,8 @@ STATES = {"finished": "check", "running": "recall", "abandoned": "error"}
 
 def badges(view: TurnView, say: Words) -> list[Badge]:
     llm = [Badge(view.calls[-1].llm, "model", say("live.llm"))] if view.calls else []
-    state = Badge(say(f"trace.{view.state}"), STATES[view.state], say.moment(view.started_at))
-    return [state, *llm, Badge(say("trace.settings", hash=view.settings_hash), "quiet")]
+    ended = Badge(say(f"trace.{view.state}"), STATES[view.state], say.moment(view.started_at))
+    return [ended, *llm, Badge(say("trace.settings", hash=view.settings_hash), "quiet")]
 
 
 def sums(view: TurnView, say: Words) -> None:
@@ -103,9 +105,42 @@ def recall(row: RecallView, index: int, say: Words, on_page: Callable[[str], Cal
         told = " · ".join(outcome) or say("recall.nothing")
         facts([], key=f"{key}_head", title=told, chips=refused, note=" · ".join(asks))
         _verdict(row.right, say)
-        if row.candidates:
-            with st.expander(say("recall.all", pages=len(row.candidates))):
-                candidates(row.candidates, say, f"{key}_table", on_page(f"{key}_table"))
+        if row.retrieval:
+            with st.expander(say("recall.all", pages=len(row.retrieval.candidates))):
+                considered(row.retrieval, say, key, on_page)
+
+
+def retrieved(row: RetrievalView, index: int, say: Words, on_page: Callable[[str], Callable[[], None]]) -> None:
+    """A search that no recall stands for: of the message itself, or one that brings nothing in."""
+    key = f"retrieval_{index}"
+    with st.container(border=True):
+        chosen = say("retrieved.chosen", pages=_pages(row.chosen)) if row.chosen else say("recall.nothing")
+        asked = say("recall.question", question=row.question)
+        facts([], key=f"{key}_head", title=chosen, note=f"{say('recall.by', by=say.term('by', row.by))} · {asked}")
+        with st.expander(say("recall.all", pages=len(row.candidates))):
+            considered(row, say, key, on_page)
+
+
+def considered(row: RetrievalView, say: Words, key: str, on_page: Callable[[str], Callable[[], None]]) -> None:
+    """How it was ranked, how many pages each stage left, what the thresholds were, and every candidate."""
+    stages = " → ".join(f"{say.term('stage_of', name)} {pages:,}" for name, pages in row.stages.items())
+    limits = " · ".join(f"{say.term('threshold', name)} {value:g}" for name, value in row.thresholds.items())
+    how = say("retrieved.how", strategy=row.strategy, embedder=row.embedder or say("retrieved.by_words"))
+    facts([], key=f"{key}_how", note=" · ".join(filter(None, (how, stages, limits, say.reason(row.note)))))
+    if row.candidates:
+        candidates(row.candidates, say, f"{key}_table", on_page(f"{key}_table"), channels=row.channels)
+
+
+def ask(here: Place, say: Words, acts: Acts) -> None:
+    """Any question against the pages as they were at this turn; it is not logged."""
+    question = st.text_input(say("ask.question"), key="ask", placeholder=say("ask.placeholder"), max_chars=2_000)
+    if not question.strip():
+        st.caption(say("ask.says"))
+        return
+    row = state.asked(here, question)
+    told = say("retrieved.chosen", pages=_pages(row.chosen)) if row.chosen else say("recall.nothing")
+    facts([], key="asked_head", title=told)
+    considered(row, say, "asked", acts.read)
 
 
 def _verdict(right: bool | None, say: Words) -> None:

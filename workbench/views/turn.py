@@ -11,7 +11,6 @@ from memory import show
 from memory.errors import NotFound
 from memory.events import (
     BookmarkMade,
-    Candidate,
     Event,
     MessageReceived,
     MessageReplied,
@@ -20,6 +19,7 @@ from memory.events import (
     PageEvicted,
     PagePagedIn,
     PagesRecalled,
+    PagesRetrieved,
     PagesUsed,
     PromptAssembled,
     StepAbandoned,
@@ -33,6 +33,7 @@ from memory.state import State
 from memory.stores.sql import Store
 from memory.turns import Call
 from workbench.views.feed import feed_rows, text_ids
+from workbench.views.retrieval import CandidateRow, RetrievalView, candidate, retrieval, stub
 from workbench.views.rows import ChatRow, FeedRow
 
 T = TypeVar("T")
@@ -48,15 +49,6 @@ class PromptPart:
     tokens: int
     text: str
     calls: tuple[str, ...]  # `recall({"page_ids": ["p3"]})`
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateRow:
-    page: int
-    score: float
-    dropped: str  # "" if it was chosen
-    turn: int
-    stub: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +80,7 @@ class RecallView(Shown):
     opened: tuple[str, ...]
     right: bool | None
     note: str
-    candidates: tuple[CandidateRow, ...]
+    retrieval: RetrievalView | None  # of its question, where there was one to compare
     thrash: tuple[int, ...]
 
     def __repr__(self) -> str:
@@ -103,9 +95,8 @@ class RecallView(Shown):
         html = f"<div style='margin-top:.5rem'><b>recall</b> by {show.text(self.by)}: {show.text(asked)}"
         html += f" {show.text(self.question)} → came: {came}{there}{verdict} {show.text(self.note)}</div>"
         refused = [[ref, reason] for ref, reason in self.refused]
-        tried = [[f"p{c.page}", f"{c.score:.3f}", c.stub, c.dropped or "chosen"] for c in self.candidates]
         html += show.table(["refused", "why"], refused) if refused else ""
-        return html + (show.table(["page", "score", "stub", ""], tried, most=10) if tried else "")
+        return html + (self.retrieval._html() if self.retrieval else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +130,7 @@ class TurnView(Shown):
     evidence: tuple[int, ...]  # labelled recordings: turns that hold the answer
     evictions: tuple[EvictionRow, ...]
     recalls: tuple[RecallView, ...]
+    retrievals: tuple[RetrievalView, ...]  # of the message itself, and searches: those of recalls stand with them
     used: tuple[CandidateRow, ...]  # pages whose words stand in the reply
     bookmarks: tuple[tuple[int, str, str], ...]  # page, stub, origin
     calls: tuple[CallRow, ...]
@@ -169,7 +161,7 @@ class TurnView(Shown):
         html += show.bar(parts, max(self.prompt_tokens, 1), {}) + show.legend(self.sections) + "</div>"
         if left:
             html += "<b>left the window</b>" + show.table(["page", "stub", "freed", "score", "cause"], left)
-        return html + "".join(recall._html() for recall in self.recalls)
+        return html + "".join(each._html() for each in (*self.recalls, *self.retrievals))
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -218,7 +210,10 @@ def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> 
         evidence=next((b.evidence for b in _bodies(events, MessageReceived)), ()),
         evictions=tuple(_eviction(b, state, texts) for b in _bodies(events, PageEvicted)),
         recalls=tuple(_recalls(events, state, texts)),
-        used=tuple(_candidate(c, state, texts) for b in _bodies(events, PagesUsed) for c in b.pages),
+        retrievals=tuple(
+            retrieval(b, state, texts) for b in _bodies(events, PagesRetrieved) if b.by in ("message", "search_memory")
+        ),
+        used=tuple(candidate(c, state, texts) for b in _bodies(events, PagesUsed) for c in b.pages),
         bookmarks=tuple(
             (b.page, texts.get(b.bookmark.stub, ""), b.bookmark.origin) for b in _bodies(events, BookmarkMade)
         ),
@@ -281,19 +276,10 @@ def _messages(events: Sequence[Event], state: State, texts: Mapping[int, str]) -
     return list(rows.values())
 
 
-def _stub(page: int, state: State, texts: Mapping[int, str]) -> str:
-    mark = state.pages[page].bookmark if page in state.pages else None
-    return texts.get(mark.stub, "") if mark else f"[p{page}]"
-
-
-def _candidate(c: Candidate, state: State, texts: Mapping[int, str]) -> CandidateRow:
-    return CandidateRow(c.page, c.score, c.dropped, c.turn, _stub(c.page, state, texts))
-
-
 def _eviction(b: PageEvicted, state: State, texts: Mapping[int, str]) -> EvictionRow:
     return EvictionRow(
         page=b.page,
-        stub=_stub(b.page, state, texts),
+        stub=stub(b.page, state, texts),
         policy=b.policy,
         score=b.score,
         runner_up=b.runner_up,
@@ -302,12 +288,13 @@ def _eviction(b: PageEvicted, state: State, texts: Mapping[int, str]) -> Evictio
         used_tokens=b.used_tokens,
         limit_tokens=b.limit_tokens,
         cause=b.cause,
-        candidates=tuple(_candidate(c, state, texts) for c in b.candidates),
+        candidates=tuple(candidate(c, state, texts) for c in b.candidates),
     )
 
 
 def _recalls(events: Sequence[Event], state: State, texts: Mapping[int, str]) -> list[RecallView]:
     thrash = {b.page for b in _bodies(events, PagePagedIn) if b.thrash}
+    found = {b.question: retrieval(b, state, texts) for b in _bodies(events, PagesRetrieved)}
     return [
         RecallView(
             by=b.by,
@@ -320,7 +307,7 @@ def _recalls(events: Sequence[Event], state: State, texts: Mapping[int, str]) ->
             opened=tuple(texts.get(part.text, "") for part in b.opened),
             right=b.right,
             note=b.note,
-            candidates=tuple(_candidate(c, state, texts) for c in b.candidates),
+            retrieval=found.get(b.question) if b.question else None,
             thrash=tuple(n for n in b.came if n in thrash),
         )
         for b in _bodies(events, PagesRecalled)

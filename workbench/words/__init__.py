@@ -154,7 +154,8 @@ class Words:
             found = pattern.fullmatch(text)
             if found:
                 return visible(found.expand(says), 400)
-        return visible(text, 400)
+        parts = text.split("; ")
+        return "; ".join(map(self.reason, parts)) if len(parts) > 1 else visible(text, 400)
 
     def sentence(self, kind: str, values: Mapping[str, Any]) -> str:
         """What a row of the feed says."""

@@ -177,7 +177,7 @@ class Hand:
         question = self.journal.said("where were we?")
         right = self.random.choice([True, False, None])
         refused = (Refusal("p99", "no such page"),)
-        self.add(PagesRecalled("c1", "model", ("p99",), question, (), (), tuple(gone), (), refused, (), right))
+        self.add(PagesRecalled("c1", "model", ("p99",), question, (), (), tuple(gone), (), refused, right))
         self.add(*(PagePagedIn(n, "model", 30, self.random.random() < 0.2, self.state.step) for n in gone))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.components import part
-from workbench.views.turn import CandidateRow
+from workbench.views.retrieval import CandidateRow
 from workbench.words import Words, visible
 
 _table = part("table")
@@ -19,6 +19,7 @@ def candidates(
     on_page: Callable[[], None] | None = None,
     chosen: str = "candidates.chosen",
     score: str = "candidates.score",
+    channels: Sequence[str] = (),
 ) -> Any:
     top = max((abs(row.score) for row in rows), default=0) or 1
     return _table(
@@ -33,6 +34,7 @@ def candidates(
                     "stub": visible(row.stub, 160) or f"[p{row.page}]",
                     "turn": say("candidates.turn", turn=row.turn) if row.turn else "",
                     "score": say.score(row.score),
+                    "parts": _parts(row, channels, say),
                     "width": round(100 * abs(row.score) / top, 1),
                     "chosen": not row.dropped,
                     "why": say.reason(row.dropped) if row.dropped else say(chosen),
@@ -42,4 +44,13 @@ def candidates(
             "may_read": on_page is not None,
         },
         on_page_change=on_page or (lambda: None),
+    )
+
+
+def _parts(row: CandidateRow, channels: Sequence[str], say: Words) -> str:
+    """What each channel said, and what that adds to the score."""
+    told = zip(channels, row.raw, row.shares, strict=False)
+    return " · ".join(
+        say("candidates.part", channel=say.term("channel", name), raw=say.score(raw), share=f"{share:+.2f}")
+        for name, raw, share in told
     )

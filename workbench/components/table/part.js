@@ -12,7 +12,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     const read = el("button", "mono"); read.type = "button";
     page.append(read, el("span", "turn"));
     const bar = el("span", "bar"); bar.append(el("i"));
-    score.append(el("span", "num"), bar);
+    score.append(el("span", "num"), bar, el("span", "parts"));
     why.append(el("span", "glyph"), el("span", "reason"));
     row.append(page, score, why);
     return row;
@@ -24,6 +24,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     read.onclick = () => setTriggerValue("page", r.page);
     set(row.querySelector(".turn"), r.turn);
     set(row.querySelector(".num"), r.score);
+    set(row.querySelector(".parts"), r.parts);
     row.querySelector(".bar i").style.width = r.width + "%";
     row.querySelector(".glyph").replaceChildren(icon(r.chosen ? "check" : "cross"));
     set(row.querySelector(".reason"), r.why);

@@ -1,0 +1,46 @@
+"""Which words the bookmarks of a conversation hold. A projection of the state; it decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from memory.language import terms
+
+
+class Shelf:
+    """`put` each bookmark as it is made.
+
+    >>> shelf = Shelf()
+    >>> shelf.put(3, "allergy,peanut")
+    >>> shelf.matches("Which allergies do I have?")
+    Counter({3: 1})
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[str, set[int]] = {}  # by term
+        self._terms: dict[int, frozenset[str]] = {}  # by page
+
+    def __len__(self) -> int:
+        """Pages with a bookmark that says something."""
+        return len(self._terms)
+
+    def put(self, page: int, keywords: str) -> None:
+        """`keywords` are comma-separated, "" for a bare stub; they replace those that the page had."""
+        for term in self._terms.pop(page, ()):
+            self._pages[term].discard(page)
+        if found := frozenset(terms(keywords)):
+            self._terms[page] = found
+            for term in found:
+                self._pages.setdefault(term, set()).add(page)
+
+    def holders(self, term: str) -> Collection[int]:
+        """Pages whose bookmark has the term."""
+        return self._pages.get(term, ())
+
+    def matches(self, message: str) -> Counter[int]:
+        """By page, how many different words its bookmark shares with the message; pages with none left out."""
+        found: Counter[int] = Counter()
+        for term in set(terms(message)):
+            found.update(self.holders(term))
+        return found
