@@ -258,6 +258,29 @@ def _show_conversations(store: Store, user: str | None, json: bool) -> None:
 
 
 @app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="In the words of whoever asks.")],
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    turn: Annotated[int, typer.Option(help="As of this turn; now without it.", min=0)] = 0,
+    k: Annotated[int, typer.Option("-k", help="How many pages; as the settings say without it.", min=0)] = 0,
+    strategy: Annotated[str, typer.Option(help="How pages are ranked; as the settings say without it.")] = "",
+    json: AsJson = False,
+) -> None:
+    """Which page would answer a question, with every score and the reason of every page that would not come."""
+    from memory.stores.sql import Store
+    from memory.stores.vector_source import vectors_in
+    from workbench.views.retrieval import ask as asked
+
+    with Store.open(store, readonly=True) as opened:
+        scope = _scope(opened, user, conversation, run)
+        view = asked(opened, scope, question, turn=turn, k=k, strategy=strategy, vectors=vectors_in(opened))
+        _json(view.to_dict()) if json else terminal.retrieval(view)
+
+
+@app.command()
 def sql(
     query: Annotated[str | None, typer.Argument(help="A SELECT over the documented views.")] = None,
     store: StoreAt = None,
@@ -317,6 +340,7 @@ def _choices(registry: str) -> list[str]:
     from memory.cooperative import QUESTIONS
     from memory.eviction import EVICTION
     from memory.prompt import PROTOCOLS
+    from memory.retrieval import RETRIEVAL
     from memory.templates import TEMPLATES
 
     known: dict[str, Iterable[str]] = {
@@ -326,6 +350,7 @@ def _choices(registry: str) -> list[str]:
         "bookmark template": TEMPLATES,
         "protocol": PROTOCOLS,
         "question": QUESTIONS,
+        "retrieval strategy": RETRIEVAL,
     }
     return sorted(known[registry])
 

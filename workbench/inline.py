@@ -16,8 +16,11 @@ from memory.engine import Engine, Reply
 from memory.errors import EngineError
 from memory.scope import Scope
 from memory.stores.sql import Store
+from memory.stores.vector_source import vectors_in
+from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
+from workbench.views.retrieval import RetrievalView
 from workbench.views.turn import TurnView
 from workbench.views.window import PageView, WindowView
 
@@ -43,11 +46,18 @@ def page(where: Place, number: int, at_turn: int | None = None) -> PageView:
     return window_view.page(*_place(where), number, at_turn)
 
 
+def ask(where: Place, question: str, at_turn: int = 0) -> RetrievalView:
+    """Which page would answer, among all as of a turn (0: now): each score, and why the others would not come."""
+    store, scope = _place(where)
+    return retrieval_view.ask(store, scope, question, turn=at_turn, vectors=vectors_in(store))
+
+
 USAGE = """\
 %memory                 the window now
 %memory window 40       the window at turn 40
 %memory turn 12         the step of turn 12, whole
 %memory page 3          page p3, with when and why it came and left
+%memory ask "…"         which page would answer, with every score and why the others would not come
 %memory recall p3 …     bring pages back by hand
 %memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
 %%turn                  say the cell's words, get the reply"""
@@ -86,6 +96,8 @@ class WorkbenchMagics(Magics):
             return turn(self.engine, _number(rest, "turn"))
         if verb == "page":
             return page(self.engine, _number(rest.removeprefix("p"), "page"))
+        if verb == "ask":
+            return ask(self.engine, rest.strip().strip("\"'"))
         if verb == "recall":
             self.engine.recall(*shlex.split(rest))
             return self.engine.window
