@@ -17,6 +17,7 @@
     x StoreFull            the disk is full
     x StoreOnNetwork       a network file system, where SQLite's locks do not hold
     x StoreLocked          another process held the write lock for too long
+    x OtherEmbedder        the store's vectors were made by another embedder
     x BadQuery             an analytical query that DuckDB refuses
   * ModelError
     x UnknownModel         no provider by this name
@@ -89,6 +90,9 @@ class StoreOnNetwork(StoreError): ...
 
 
 class StoreLocked(StoreError): ...
+
+
+class OtherEmbedder(StoreError): ...
 
 
 class BadQuery(StoreError): ...

@@ -77,7 +77,7 @@ def exchanges(lines: Iterable[Line], *, closed: bool = True) -> list[Exchange]:
     found: list[Exchange] = []
     group: list[Line] = []
     for line in lines:
-        if group and line.role == "user":
+        if group and line.role == "user" and line.turn != group[-1].turn:  # not the next piece of a cut message
             found.extend(_cut(group))
             group = []
         group.append(line)

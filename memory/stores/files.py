@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from memory.errors import NotFound, StoreDamaged, StoreError, StoreFull, StoreLo
 
 FILE = "memory.sqlite"
 LOG_FILE = "events.duckdb"
+INDEX_FOLDER = "vectors.lance"
+INDEX_MARK = "at.json"  # in it: how far it came
+CACHE_FILE = "vectors.sqlite"  # costs hours to make, so only words that are deleted take their vectors out of it
 BACKUPS = "backups"
 BUSY_MS = 5_000
 MAGIC = b"SQLite format 3\0"
@@ -205,6 +209,19 @@ def derived_lock(folder: Path, wait_s: float) -> Iterator[bool]:
 
 
 def drop_derived(folder: Path) -> None:
-    """Take away what can be made anew. Only under the lock."""
+    """Take away what holds words and can be made anew. Only under the lock."""
+    drop_log(folder)
+    drop_index(folder)
+
+
+def drop_log(folder: Path) -> None:
     for name in (LOG_FILE, f"{LOG_FILE}.wal"):
         (folder / name).unlink(missing_ok=True)
+
+
+def drop_index(folder: Path) -> None:
+    """The mark of how far it came goes first: a folder without one is never taken for a whole one."""
+    place = folder / INDEX_FOLDER
+    (place / INDEX_MARK).unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        shutil.rmtree(place)

@@ -24,7 +24,7 @@ import pyarrow as pa
 from memory.errors import BadQuery
 from memory.show import Shown, table, text
 from memory.stores import views
-from memory.stores.files import LOG_FILE, derived_lock, drop_derived
+from memory.stores.files import LOG_FILE, derived_lock, drop_log
 from memory.stores.views import ABOUT, VIEWS
 
 if TYPE_CHECKING:
@@ -253,12 +253,12 @@ def drain(store: Store) -> Drained:
 
 def _anew(store: Store, why: str) -> Drained:
     logger.warning("%s is made anew: %s", store.path / LOG_FILE, why)
-    drop_derived(store.path)
+    drop_log(store.path)
     try:
         done = _drain(store)
     except (_Outdated, duckdb.Error) as error:  # a full disk, or a deletion meanwhile: the next drain tries again
         logger.warning("%s could not be made: %s", store.path / LOG_FILE, _first_line(error))
-        drop_derived(store.path)
+        drop_log(store.path)
         return Drained(rebuilt=why, skipped=_first_line(error))
     return Drained(done.events, done.words, rebuilt=why)
 

@@ -35,7 +35,7 @@ from memory.events import Body, ConversationBranched, Event, GuestLeft, StepAban
 from memory.journal import Clock, utc_now
 from memory.scope import LIVE, RECORDED, Scope
 from memory.state import FOLD_VERSION, State, apply, fold, load
-from memory.stores import care, migrations
+from memory.stores import care, embedded, migrations
 from memory.stores.files import BACKUPS, FILE, check_place, connect, default_path, refuse_network, translated, uri_of
 from memory.stores.journal import SqlJournal, head_of
 from memory.stores.lease import is_held, leased
@@ -146,6 +146,8 @@ class Store:
         if wipe:
             with suppress(StoreFull, StoreLocked):  # at the next opening, then
                 care.wipe(self.file)
+        with suppress(StoreError):  # whoever asks for vectors next meets the same, and tells it
+            embedded.prune(self)
 
     def _abandon(self, journal: SqlJournal) -> None:
         """A step that nobody holds a lease on was cut by a crash: say so in the log."""
@@ -396,6 +398,7 @@ class Store:
         with self.write() as connection:
             removed = care.delete_conversation(connection, user, conversation)
         care.wipe(self.file)
+        embedded.prune(self)
         return removed
 
     def copies(self) -> list[Path]:

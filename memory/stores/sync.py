@@ -1,4 +1,4 @@
-"""One place feeds everything that is derived from the truth, under one cross-process lock.
+"""One place feeds everything that is derived from the truth, DuckDB and LanceDB, under one cross-process lock.
 
 Run it as often as you like, from any process: each run appends what is missing, and nothing twice.
 """
@@ -8,29 +8,70 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from memory.errors import StoreError
+from memory.stores.embedded import last
 from memory.stores.files import derived_lock
 
 if TYPE_CHECKING:
-    from memory.stores.log import Drained
     from memory.stores.sql import Store
 
 logger = logging.getLogger(__name__)
 
 LOOK_S = 0.1  # how soon the end of the program is seen
+INDEX_AFTER_S = 5.0  # a program that ends sooner and closes nothing is not kept waiting for lancedb, which loads 3 s
 
 
-def sync(store: Store, wait_s: float = 0.0) -> Drained:
-    """Bring what is derived up to date. Where another process is at it after `wait_s` seconds, leave it to that."""
-    from memory.stores.log import Drained, drain  # loads duckdb
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync did. `rebuilt`: why something was made anew; `skipped`: why something was not done."""
+
+    events: int = 0  # into events.duckdb
+    words: int = 0
+    rows: int = 0  # into vectors.lance, added or replaced
+    vectors: int = 0  # that rows there got later
+    rebuilt: str = ""
+    skipped: str = ""
+
+
+def sync(store: Store, wait_s: float = 0.0, *, index: bool = True) -> Synced:
+    """Bring what is derived up to date. Where another process is at it after `wait_s` seconds, leave it to that.
+
+    DuckDB first; then LanceDB (`index`) in batches, each under the same lock, so that nobody waits long for it.
+    """
+    from memory.stores.log import drain  # loads duckdb
 
     if store.readonly:
-        return Drained(skipped="the store was opened read-only")
+        return Synced(skipped="the store was opened read-only")
     with derived_lock(store.path, wait_s) as ours:
-        return drain(store) if ours else Drained(skipped="another process is at it, or the folder is read-only")
+        if not ours:
+            return Synced(skipped=BUSY)
+        drained = drain(store)
+    done = Synced(drained.events, drained.words, 0, 0, drained.rebuilt, drained.skipped)
+    return _with_index(store, done, wait_s) if index else done
+
+
+BUSY = "another process is at it, or the folder is read-only"
+
+
+def _with_index(store: Store, done: Synced, wait_s: float) -> Synced:
+    from memory.stores.vectors import feed, is_behind  # loads lancedb, not under the lock
+
+    more = is_behind(store)
+    while more:
+        with derived_lock(store.path, wait_s) as ours:
+            if not ours:
+                return replace(done, skipped=done.skipped or BUSY)
+            fed = feed(store)
+        done = replace(
+            done, rows=done.rows + fed.rows, vectors=done.vectors + fed.vectors,
+            rebuilt=done.rebuilt or fed.rebuilt, skipped=done.skipped or fed.skipped,
+        )  # fmt: skip
+        more = fed.more and not fed.skipped
+    return done
 
 
 class Following:
@@ -40,10 +81,11 @@ class Following:
     ...     engine.say("hello")
     """
 
-    def __init__(self, store: Store, every_s: float = 2.0) -> None:
+    def __init__(self, store: Store, every_s: float = 2.0, index_after_s: float = INDEX_AFTER_S) -> None:
         self.store = store
         self._every_s = every_s
-        self._seq = -1
+        self._index_at = time.monotonic() + index_after_s
+        self._done = (-1, -1)  # last event and vector that were taken up
         self._stop = threading.Event()
         # No daemon: one that is inside DuckDB when Python ends takes the process down. It ends by itself instead.
         self._thread = threading.Thread(target=self._run, name="sync")
@@ -53,7 +95,7 @@ class Following:
         """Once more, so that the file holds what was written last."""
         self._stop.set()
         self._thread.join()
-        self._once()
+        self._once(index=True)
 
     def __enter__(self) -> Following:
         return self
@@ -65,13 +107,13 @@ class Following:
         due = time.monotonic() + self._every_s
         while not self._stop.wait(min(LOOK_S, self._every_s)) and threading.main_thread().is_alive():
             if time.monotonic() >= due:
-                self._once()
+                self._once(index=time.monotonic() >= self._index_at)
                 due = time.monotonic() + self._every_s
 
-    def _once(self) -> None:
+    def _once(self, *, index: bool) -> None:
         try:
-            seq = self.store.last_seq()
-            if seq != self._seq and not sync(self.store).skipped:
-                self._seq = seq
+            now = (self.store.last_seq(), last(self.store) if index else -1)
+            if now != self._done and not sync(self.store, index=index).skipped:
+                self._done = now
         except StoreError as error:  # the next step meets it and tells it; this thread has nobody to tell
             logger.warning("what is derived in %s does not follow: %s", self.store.path, error)

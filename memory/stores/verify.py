@@ -7,7 +7,7 @@ truth itself is damaged, which only a backup can mend.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select, text, update
@@ -32,13 +32,16 @@ from memory.events import (
 )
 from memory.show import Shown, rows, table
 from memory.state import FOLD_VERSION, State, apply, dump, load
-from memory.stores.files import LOG_FILE, derived_lock, drop_derived
+from memory.stores.files import INDEX_FOLDER, LOG_FILE, derived_lock, drop_derived
 from memory.stores.journal import head_of, is_due, save_snapshot
 from memory.stores.tables import EVENT, SNAPSHOT, STREAM, TEXT, Stream
 from memory.turns import Turn
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
+
+
+LOCK_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,15 @@ class Verification(Shown):
     snapshots: int
     derived_events: int  # fewer than `events`: the file is behind, which is no fault
     derived_words: int
+    index_rows: dict[str, int] = field(default_factory=dict)  # in vectors.lance, by table
+    vectors: dict[str, Any] = field(default_factory=dict)  # embedder, wanted, there, missing, other, changed
 
     @property
     def ok(self) -> bool:
         return not self.faults
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "ok": self.ok}
 
     def __repr__(self) -> str:
         told = "no fault" if self.ok else f"{len(self.faults)} faults, the first: {self.faults[0]}"
@@ -70,6 +78,8 @@ class Verification(Shown):
             "snapshots": self.snapshots,
             f"events in {LOG_FILE}": self.derived_events,
             f"words in {LOG_FILE}": self.derived_words,
+            **{f"{name} in {INDEX_FOLDER}": n for name, n in self.index_rows.items()},
+            **{f"vectors: {name}": n for name, n in self.vectors.items()},
         }
         box = rows("No fault found." if self.ok else f"{len(self.faults)} faults", counted)
         return box if self.ok else box + table(["fault"], [[fault] for fault in self.faults])
@@ -83,6 +93,10 @@ class Rebuilt:
     snapshots: int
     events: int  # in events.duckdb
     words: int
+    rows: int  # in vectors.lance
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def verify(store: Store) -> Verification:
@@ -91,13 +105,29 @@ def verify(store: Store) -> Verification:
 
     faults = check(store)
     derived_events, derived_words, differences = compare(store)
+    index_rows, vectors, strange = _compare_index(store)
     return Verification(
         path=str(store.path),
-        faults=(*faults, *differences),
+        faults=(*faults, *differences, *strange),
         **{name: _count(store, name) for name in ("streams", "events", "words", "snapshots")},
         derived_events=derived_events,
         derived_words=derived_words,
+        index_rows=index_rows,
+        vectors=vectors,
     )
+
+
+def _compare_index(store: Store) -> tuple[dict[str, int], dict[str, Any], list[str]]:
+    if not (store.path / INDEX_FOLDER).exists():
+        return {}, {}, []  # and lancedb stays unloaded
+    from memory.stores import vectors
+
+    try:
+        with derived_lock(store.path, LOCK_S):  # nobody writes it meanwhile, or it cannot be written at all
+            index_rows, health, faults = vectors.compare(store)
+    except StoreError as error:  # the truth cannot be read, which `check` has told, or the cache of vectors
+        return {}, {}, [str(error)]
+    return index_rows, {**asdict(health), "missing": health.missing}, faults
 
 
 def _count(store: Store, name: str) -> int:
@@ -238,8 +268,12 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
 
 
 def rebuild(store: Store, wait_s: float = 30.0) -> Rebuilt:
-    """Drop heads, snapshots and `events.duckdb`, and make them from the log."""
+    """Drop heads, snapshots, `events.duckdb` and `vectors.lance`, and make them from the log.
+
+    Vectors themselves are kept: `workbench reindex` makes those that are missing.
+    """
     from memory.stores.log import drain  # loads duckdb
+    from memory.stores.vectors import feed  # loads lancedb
 
     if store.readonly:
         raise StoreReadOnly(f"{store.path} was opened read-only; open it writable to rebuild it")
@@ -250,9 +284,13 @@ def rebuild(store: Store, wait_s: float = 30.0) -> Rebuilt:
             raise StoreLocked(f"another process writes {LOG_FILE} for more than {wait_s:g} s; try again")
         drop_derived(store.path)
         drained = drain(store)
-    if drained.skipped:
-        raise StoreError(f"{LOG_FILE} could not be made: {drained.skipped}")
-    return Rebuilt(len(streams), snapshots, drained.events, drained.words)
+        fed = [feed(store)]
+        while fed[-1].more and not fed[-1].skipped:
+            fed.append(feed(store))
+    for file, skipped in ((LOG_FILE, drained.skipped), (INDEX_FOLDER, fed[-1].skipped)):
+        if skipped:
+            raise StoreError(f"{file} could not be made: {skipped}")
+    return Rebuilt(len(streams), snapshots, drained.events, drained.words, sum(each.rows for each in fed))
 
 
 def rebuild_heads(store: Store) -> int:

@@ -11,7 +11,7 @@ from memory.engine import Engine
 from memory.models.chat import Answer
 from memory.stores import sync
 
-sync.Following.__init__.__defaults__ = (0.01,)  # so that the end meets it at work
+sync.Following.__init__.__defaults__ = (0.01, 0.0)  # so that the end meets it at work
 at_once = lambda llm, messages, **options: Answer("Noted.", (), 0, 0, None, "stop", llm, 0.0)
 engine = Engine.open(sys.argv[1], user="ana", conversation="trip", chat=at_once)
 for n in range(8):
