@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, select, text
 
 from memory.errors import NotFound, StoreError, StoreFull, StoreLocked
 from memory.stores.files import BUSY_MS, LOG_FILE, derived_lock, drop_derived, of_os, translated, uri_of
-from memory.stores.tables import EVENT, LEASE, META, SNAPSHOT, STREAM, TEXT
+from memory.stores.tables import EVENT, JOB, LEASE, META, SNAPSHOT, STREAM, TEXT
 
 WIPE = "wipe"  # in `meta` while deleted words may still lie in the file's unused bytes
 WIPE_S = 10.0
@@ -67,7 +67,8 @@ def delete_conversation(connection: Connection, user: str, conversation: str) ->
     for table in (SNAPSHOT, LEASE):
         connection.execute(delete(table).where(table.c.stream.in_(streams)))
     removed = connection.execute(delete(EVENT).where(EVENT.c.stream.in_(streams))).rowcount
-    connection.execute(delete(TEXT).where(TEXT.c.user == user, TEXT.c.conversation == conversation))
+    for table in (TEXT, JOB):
+        connection.execute(delete(table).where(table.c.user == user, table.c.conversation == conversation))
     connection.execute(delete(STREAM).where(*mine))
     connection.execute(text("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'"))
     connection.execute(META.insert().prefix_with("OR REPLACE"), [{"key": WIPE, "value": "1"}])

@@ -101,14 +101,19 @@ def vectors_of(store: Store, embedder: Embeds, texts: Sequence[str], *, question
         made_by = _maker(db) if db is not None else None
         if db is None or made_by is None:
             return [None] * len(texts)
-        _check_same(made_by, embedder)
+        check_same(made_by, embedder)
         hashes = [digest(text, question=question) for text in texts]
         known = _known(db, made_by, hashes)
         return [_numbers(known[h], made_by) if h in known else None for h in hashes]
 
 
-def embedded(store: Store, embedder: Embeds, texts: Sequence[str], *, question: bool = False) -> Vector:
-    """The vectors of these texts, (n, dims): the kept ones, the others made now and kept. Raises OtherEmbedder."""
+def embedded(
+    store: Store, embedder: Embeds, texts: Sequence[str], *, question: bool = False, generation: int | None = None
+) -> Vector:
+    """The vectors of these texts, (n, dims): the kept ones, the others made now and kept as `put` keeps them.
+
+    Raises OtherEmbedder, ModelError.
+    """
     found = vectors_of(store, embedder, texts, question=question)
     missing = list(dict.fromkeys(t for t, v in zip(texts, found, strict=True) if v is None))
     made: dict[str, Vector] = {}
@@ -116,7 +121,7 @@ def embedded(store: Store, embedder: Embeds, texts: Sequence[str], *, question: 
         vectors = _made(embedder, missing, question)
         made = dict(zip(missing, vectors, strict=True))
         if not store.readonly:
-            put(store, embedder, missing, vectors, question=question)
+            put(store, embedder, missing, vectors, question=question, generation=generation)
     all_of_them = [made[t] if v is None else v for t, v in zip(texts, found, strict=True)]
     return np.stack(all_of_them) if all_of_them else np.zeros((0, embedder.dims), np.float32)
 
@@ -141,7 +146,7 @@ def put(
         if generation is not None and generation != store.generation():
             raise StaleAppend("words were deleted meanwhile; read the texts again, then embed them")
         made_by = _maker(db) or _become(db, embedder, vectors.shape[1])
-        _check_same(made_by, embedder, vectors.shape[1])
+        check_same(made_by, embedder, vectors.shape[1])
         kept = [
             (made_by.id, digest(text, question=question), np.ascontiguousarray(row, dtype="<f4").tobytes())
             for text, row in zip(texts, vectors, strict=True)
@@ -188,7 +193,7 @@ def _become(db: sqlite3.Connection, embedder: Embeds, dims: int) -> Maker:
     return made_by
 
 
-def _check_same(made_by: Maker, embedder: Embeds, dims: int = 0) -> None:
+def check_same(made_by: Maker, embedder: Embeds, dims: int = 0) -> None:
     if embedder.identity != made_by.identity:
         raise OtherEmbedder(
             f"the vectors of this store are of {made_by.identity}, not of {embedder.identity}: use "

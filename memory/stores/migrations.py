@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, func, insert, select
 
-from memory.stores.tables import META, MIGRATION, TABLES, Row
+from memory.stores.tables import JOB, META, MIGRATION, TABLES, Row
 
 Migrate = Callable[[Connection], None]
 MIGRATIONS: list[Migrate] = []
@@ -25,6 +25,11 @@ def first_schema(connection: Connection) -> None:
     Row.metadata.create_all(connection, list(TABLES.values()))
     rows = [{"key": "generation", "value": "1"}, {"key": "next_text", "value": "1"}]
     connection.execute(insert(META), rows)
+
+
+@migration
+def jobs(connection: Connection) -> None:
+    Row.metadata.create_all(connection, [JOB])
 
 
 def applied(connection: Connection) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from memory.events import (
     Body,
@@ -98,22 +98,42 @@ def rows_of(store: Store, stream: Stream, upto: int | None = None) -> list[Row]:
     return list({(row.table, row.values["id"]): row for row in _rows(stream, page, events, words)}.values())
 
 
-def rows_of_page(store: Store, stream: Stream, number: int) -> list[Row]:
-    """Those of one closed page: its turns, its bookmark, and the questions asked while it grew. [] if it is open."""
+def rows_of_page(store: Store, stream: Stream, number: int, upto: int | None = None) -> list[Row]:
+    """Those of one closed page: its turns, its bookmark, and the questions asked while it grew. [] if it is open.
+
+    `upto`: a seq soon after it closed, where that is known; then nothing later is read.
+    """
     with store.read() as connection:
-        mine = (EVENT.c.stream == stream.id, EVENT.c.kind == PageClosed.__name__)
-        closings = [event_of(row) for row in connection.execute(select(*COLUMNS).where(*mine))]
-        at = next((e.version for e in closings if isinstance(e.body, PageClosed) and e.body.page == number), None)
-        if at is None:
+        last = stream.version if upto is None else _version_at(connection, stream, upto)
+        at, begin = _closing(connection, stream, number, last)
+        if not at:
             return []
-        begin = max((e.version for e in closings if e.version < at), default=stream.parent_version)
-        query = select(*COLUMNS).where(EVENT.c.stream == stream.id, EVENT.c.version > begin, EVENT.c.kind.in_(KINDS))
+        query = select(*COLUMNS).where(
+            EVENT.c.stream == stream.id, EVENT.c.version > begin, EVENT.c.version <= last, EVENT.c.kind.in_(KINDS)
+        )
         events = [event_of(row) for row in connection.execute(query.order_by(EVENT.c.version))]
-        mine_alone = [e for e in events if e.version <= at or _is_bookmark_of(e.body, number)]
+        mine = [e for e in events if e.version <= at or _is_bookmark_of(e.body, number)]
         page = _open_page(connection, stream, begin)
-        words = _words(connection, page.texts | {i for e in mine_alone for i in _texts(e.body)})
-    rows = _rows(stream, page, mine_alone, words)
-    return list({(row.table, row.values["id"]): row for row in rows}.values())
+        words = _words(connection, page.texts | {i for e in mine for i in _texts(e.body)})
+    return list({(row.table, row.values["id"]): row for row in _rows(stream, page, mine, words)}.values())
+
+
+def _version_at(connection: Connection, stream: Stream, seq: int) -> int:
+    query = select(func.max(EVENT.c.version)).where(EVENT.c.stream == stream.id, EVENT.c.seq == seq)
+    return int(connection.scalar(query) or stream.version)
+
+
+def _closing(connection: Connection, stream: Stream, number: int, last: int) -> tuple[int, int]:
+    """The version that closed the page, and the one that closed the page before; 0, 0 if it is open."""
+    mine = (EVENT.c.stream == stream.id, EVENT.c.version <= last, EVENT.c.kind == PageClosed.__name__)
+    at = 0
+    for row in connection.execute(select(*COLUMNS).where(*mine).order_by(EVENT.c.version.desc())):
+        event = event_of(row)  # one after the other, backwards: what is asked for closed of late
+        if at:
+            return at, event.version
+        if isinstance(event.body, PageClosed) and event.body.page == number:
+            at = event.version
+    return at, stream.parent_version if at else 0
 
 
 def _is_bookmark_of(body: Body, page: int) -> bool:

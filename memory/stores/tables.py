@@ -106,6 +106,32 @@ class LeaseRow(Row, table=True):
     until_us: int
 
 
+class JobRow(Row, table=True):
+    """Work to be done after the reply: claimed under a lease, done at least once, the same job never queued twice."""
+
+    __tablename__ = "job"
+    __table_args__ = (
+        UniqueConstraint("kind", "user", "conversation", "run", "key", "version"),
+        Index("job_by_turn", "state", "due_us"),
+        {"sqlite_autoincrement": True},
+    )
+    id: int | None = Field(default=None, primary_key=True)
+    kind: str
+    user: str
+    conversation: str
+    run: str
+    key: str  # on what: a page's number, say
+    version: str  # of what: another version of the same is another job
+    state: str = "queued"  # running, done, failed
+    tries: int = 0
+    due_us: int
+    owner: str = ""  # whoever runs it …
+    until_us: int = 0  # … until then, unless its heart beats on
+    reason: str = ""  # why it failed the last time
+    queued_us: int
+    ended_us: int = 0
+
+
 class MigrationRow(Row, table=True):
     __tablename__ = "migration"
     number: int = Field(primary_key=True)
@@ -114,8 +140,8 @@ class MigrationRow(Row, table=True):
 
 
 TABLES: dict[str, Table] = dict(Row.metadata.tables)
-META, STREAM, EVENT, TEXT, SNAPSHOT, LEASE, MIGRATION = (
-    TABLES[name] for name in ("meta", "stream", "event", "text", "snapshot", "lease", "migration")
+META, STREAM, EVENT, TEXT, SNAPSHOT, LEASE, JOB, MIGRATION = (
+    TABLES[name] for name in ("meta", "stream", "event", "text", "snapshot", "lease", "job", "migration")
 )
 
 

@@ -153,6 +153,10 @@ STRAYS = {
         "SELECT count(*) FROM text t WHERE NOT EXISTS "
         '(SELECT 1 FROM stream s WHERE s."user" = t."user" AND s.conversation = t.conversation)'
     ),
+    "jobs of a conversation that does not exist": (
+        "SELECT count(*) FROM job j WHERE NOT EXISTS "
+        '(SELECT 1 FROM stream s WHERE s."user" = j."user" AND s.conversation = j.conversation)'
+    ),
 }
 
 

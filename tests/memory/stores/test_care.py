@@ -169,7 +169,7 @@ def test_a_migration_runs_once_with_its_record(store: Store, folder: Path, monke
     for _ in range(2):
         Store.open(folder).close()
     with Store.open(folder) as again, again.read() as connection:
-        assert connection.execute(text("SELECT number, name FROM migration")).all()[-1] == (2, "add_mood")
+        assert connection.execute(text("SELECT number, name FROM migration")).all()[-1] == (3, "add_mood")
 
 
 # ── damage ────────────────────────────────────────────────────────────────────────────────────────────
