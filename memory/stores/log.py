@@ -327,7 +327,7 @@ def _differences(
 
 
 def _untaken(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Tables that hold more or fewer rows than there are records of their kinds."""
+    """Tables that hold more or fewer rows than there are records of their kinds, and sums that are not theirs."""
     faults = []
     for taken in views.TAKEN:
         if taken.each:
@@ -337,6 +337,11 @@ def _untaken(db: duckdb.DuckDBPyConnection) -> list[str]:
         rows = _one(db, f"SELECT count(*) FROM raw.{taken.table} WHERE NOT inherited")
         if rows != records:
             faults.append(f"{LOG_FILE}: {rows} rows in {taken.table} of {records} records; run `workbench rebuild`")
+    for summed, table_name in views.SUMMED.items():
+        told = _one(db, f"SELECT sum({summed}) FROM raw.step_part")
+        rows = _one(db, f"SELECT count(*) FROM raw.{table_name}")
+        if told != rows:
+            faults.append(f"{LOG_FILE}: {told} {summed} in the sums of steps, {rows} in all; run `workbench rebuild`")
     return faults
 
 

@@ -220,6 +220,7 @@ CREATE TABLE raw.step_part (stream INTEGER, step INTEGER, started_at TIMESTAMPTZ
     completion_tokens INTEGER, cost_usd DOUBLE, priced INTEGER, calls INTEGER, recalls INTEGER, faults INTEGER,
     evictions INTEGER);
 """
+SUMMED = {"calls": "call", "recalls": "recall", "faults": "paging", "evictions": "eviction"}
 # From the narrow tables, which hold the batch already: their rows from `$first`, its first seq, on.
 ADD_STEP_PARTS = f"""
 INSERT INTO raw.step_part BY NAME

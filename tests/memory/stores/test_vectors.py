@@ -216,7 +216,7 @@ def test_what_another_process_wrote_and_fed_is_found(folder: Path, spawn):
 
 
 def test_a_background_follower_feeds_both(store: Store, hand: Hand):
-    with Following(store, every_s=0.05, index_after_s=0):
+    with Following(store, every_s=0.05, index_every_s=0):
         hand.talk(3)
         deadline = time.monotonic() + 30
         while not (store.path / INDEX_FOLDER / INDEX_MARK).exists() and time.monotonic() < deadline:
