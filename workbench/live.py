@@ -1,16 +1,21 @@
 """What moves: following a store that others write to, saying a message, marking one, recalling a page by hand.
 
 A message is said in a thread of its own: the reader may walk on, or close the tab, and the step still ends well.
-The model part of the engine is loaded when the first message is said.
+The model part of the engine takes seconds to load: that happens in the background as soon as there is a box to say
+something in, and the page has been drawn.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import streamlit as st
@@ -32,6 +37,7 @@ from workbench.words import Words, escaped, visible
 WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
 TYPE_S = 0.5  # how often a reply under way is drawn
+PAINT_S = 2.0  # after a page was sent: the browser has drawn it, and asked for what else it needs
 
 
 # ── what is new ───────────────────────────────────────────────────────────────────────────────────────
@@ -164,10 +170,47 @@ def advice(error: EngineError) -> str:
     return next((name for kind, name in ADVICE if isinstance(error, kind)), "again")
 
 
+@cache
+def load_model() -> threading.Thread:
+    """Once a process: load what says a message, while the reader still reads."""
+    # No daemon: one that is cut inside a library's C code when Python ends can take the process down with it.
+    thread = threading.Thread(target=_load, name="workbench-load")
+    thread.start()
+    return thread
+
+
+def _load() -> None:
+    end = time.monotonic() + PAINT_S
+    while time.monotonic() < end and threading.main_thread().is_alive():
+        time.sleep(0.05)
+    guard = _UntilTheEnd(threading.current_thread())
+    sys.meta_path.insert(0, guard)
+    try:
+        import_module("memory.engine")
+        from memory.models.chat import load
+
+        load()
+    finally:
+        sys.meta_path.remove(guard)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _UntilTheEnd:
+    """A finder that finds nothing: it ends its thread, between two modules, when Python waits for that to end."""
+
+    thread: threading.Thread
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if threading.current_thread() is self.thread and not threading.main_thread().is_alive():
+            raise SystemExit
+
+
 def box(here: Place | None, say: Words) -> None:
     """Say something, to the live run, which goes on from whatever run is shown."""
     if state.open_store().readonly:
         return
+    if os.environ.get(state.PUSH_VARIABLE):  # our own server: it runs for long, and its process is ours to fill
+        load_model()
     user, conversation = (here.row.user, here.row.conversation) if here else FIRST
     now = utterance(user, conversation)
     text = st.chat_input(_placeholder(here, say), key="say", disabled=now is not None and not now.done)

@@ -36,7 +36,7 @@ from memory.models import offline
 from memory.models.offline import OFFLINE
 from memory.tokens import count
 
-__all__ = ["OFFLINE", "Answer", "ToolCall", "complete", "protocol_of", "readable", "window_of"]
+__all__ = ["OFFLINE", "Answer", "ToolCall", "complete", "load", "protocol_of", "readable", "window_of"]
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
@@ -161,6 +161,11 @@ class _Heard:
     calls: list[list[str]] = field(default_factory=list)  # id, name, arguments
     finish_reason: str = ""
     usage: Any = None
+
+
+def load() -> None:
+    """Import litellm now (about 6 s of CPU), so that the first call need not."""
+    _litellm()
 
 
 def _litellm() -> Any:
