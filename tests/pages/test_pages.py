@@ -60,6 +60,16 @@ def test_the_trace_has_all_its_parts(app: Run, demo: Path):
     assert next(s["name"] for s in data(at, "prompt")["sections"]) == "system"
 
 
+def test_any_question_can_be_asked_of_a_turn_and_every_page_says_why_it_would_not_come(app: Run, demo: Path):
+    at = app(demo, "turn", user="ana", conv="house-move", turn="100")
+    at.text_input(key="ask").set_value("What was the budget for the move?").run()
+    assert not at.exception
+    tables = [json.loads(e.proto.json)[0] for e in at.get("bidi_component") if e.proto.component_name.endswith(".table")]
+    considered = next(t for t in tables if any("words" in row["parts"] for row in t["rows"]))
+    assert any(row["chosen"] for row in considered["rows"])
+    assert all(row["why"] for row in considered["rows"])
+
+
 def test_the_scope_goes_along_to_the_next_page(app: Run, demo: Path):
     at = app(demo, user="ana", conv="house-move", turn="60")
     at.switch_page("../pages/turn.py").run()
