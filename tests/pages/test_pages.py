@@ -64,7 +64,8 @@ def test_any_question_can_be_asked_of_a_turn_and_every_page_says_why_it_would_no
     at = app(demo, "turn", user="ana", conv="house-move", turn="100")
     at.text_input(key="ask").set_value("What was the budget for the move?").run()
     assert not at.exception
-    tables = [json.loads(e.proto.json)[0] for e in at.get("bidi_component") if e.proto.component_name.endswith(".table")]
+    parts_shown = [e.proto for e in at.get("bidi_component")]
+    tables = [json.loads(p.json)[0] for p in parts_shown if p.component_name.endswith(".table")]
     considered = next(t for t in tables if any("words" in row["parts"] for row in t["rows"]))
     assert any(row["chosen"] for row in considered["rows"])
     assert all(row["why"] for row in considered["rows"])

@@ -31,7 +31,8 @@ def told(tmp_path):
         for n, text in enumerate(TALK, 1)
     )
     with Store.open(tmp_path / "store") as store:
-        import_recordings(store, [Recording("trip", "ana", turns)], settings=Settings.of(boundary="fixed_2"), replay=True)
+        pages_of_two = Settings.of(boundary="fixed_2")
+        import_recordings(store, [Recording("trip", "ana", turns)], settings=pages_of_two, replay=True)
         yield store, store.main_run("ana", "trip")
 
 
@@ -89,5 +90,5 @@ def test_what_cannot_be_asked_is_told(told):
 def test_it_shows_itself_as_text(told):
     view = ask(*told, "<script>alert(1)</script> budget of the trip")
     assert "<script>" not in view._repr_html_()
-    assert list(view.to_df()["page"])[0] == view.candidates[0].page
+    assert view.to_df()["page"].iloc[0] == view.candidates[0].page
     assert repr(view).startswith("<Retrieval of")
