@@ -146,12 +146,12 @@ def feed(store: Store, most: int = BATCH) -> Fed:
     try:
         return _feed(store, most)
     except _Outdated as outdated:
-        why = str(outdated)
+        why, level = str(outdated), logging.INFO
     except LANCE_ERRORS as error:
         if not threading.main_thread().is_alive():  # Python ends, and with it what Lance runs on
             return Fed(skipped="the program ends")
-        why = f"it cannot be used ({_first_line(error)})"
-    logger.warning("%s is made anew: %s", store.path / INDEX_FOLDER, why)
+        why, level = f"it cannot be used ({_first_line(error)})", logging.WARNING
+    logger.log(level, "%s is made anew: %s", store.path / INDEX_FOLDER, why)
     drop_index(store.path)
     try:
         return replace(_feed(store, most), rebuilt=why)
