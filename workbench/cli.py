@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -424,16 +424,17 @@ def work(
     from memory.stores.jobs import EMBED, Job, embedding, queue_embedding
     from memory.stores.jobs import work as do_jobs
     from memory.stores.sql import Store
-    from memory.stores.sync import Following
+    from memory.stores.sync import Following, sync
 
     def told(job: Job, state: str) -> None:
         if not json:
             err.print(terminal.plain(f"{job}: {state}", "dim"))
 
-    with Store.open(store) as opened, Following(opened):
+    with Store.open(store) as opened, Following(opened) if follow else nullcontext():
         by = _embedder(opened, embedder)
         does = {EMBED: embedding(by)}
         worked = do_jobs(opened, does, follow=follow, told=told, queue=lambda store: queue_embedding(store, by))
+        sync(opened, wait_s=30)
     _json(worked.to_dict()) if json else out.print(Text(str(worked)))
 
 
@@ -493,7 +494,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Take a conversation out of the store, words and all. There is no undo."""
+    """Take a conversation out of the store, words and all. There is no undo. Backups keep what they hold."""
     from memory.stores.sql import Store
 
     with Store.open(store) as opened:
@@ -502,9 +503,15 @@ def delete(
             turns = sum(run.turns for run in runs)
             typer.confirm(f"Delete {conversation} of {user}: {len(runs)} runs, {turns} turns, for good?", abort=True)
         removed = opened.delete(user, conversation)
-    _json({"removed_events": removed}) if json else out.print(
-        Text(f"deleted {conversation}: {removed} events and all its words")
-    )
+        copies = opened.copies()
+    if json:
+        _json({"removed_events": removed, "copies": [str(copy) for copy in copies]})
+        return
+    out.print(terminal.plain(f"deleted {conversation}: {removed} events and all its words"))
+    if copies:
+        out.print(Text("these backups were made before and may still hold it; remove them where it must be gone:"))
+    for copy in copies:
+        out.print(terminal.plain(f"  {copy}"), soft_wrap=True)
 
 
 @bench.command("engine")
