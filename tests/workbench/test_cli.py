@@ -88,9 +88,22 @@ def test_backup_and_delete(store, tmp_path):
     other = tmp_path / "other"
     run("import", demo_files()[0], "--store", other, "--no-replay")
     told = json.loads(run("show", "--store", other, "--json"))[0]
-    removed = run("delete", told["conversation"], "--user", told["user"], "--yes", "--store", other, "--json")
-    assert json.loads(removed)["removed_events"] > 300
+    removed = json.loads(run("delete", told["conversation"], "-u", told["user"], "--yes", "--store", other, "--json"))
+    assert removed["removed_events"] > 300
+    assert removed["copies"] == []
     assert json.loads(run("show", "--store", other, "--json")) == []
+
+
+def test_delete_names_the_backups_that_keep_what_they_hold(tmp_path):
+    kept = tmp_path / "store" / "backups" / "before.sqlite"
+    run("import", *demo_files(), "--store", tmp_path / "store", "--no-replay")
+    run("backup", kept, "--store", tmp_path / "store")
+    told = run("delete", "house-move", "-u", "ana", "--yes", "--store", tmp_path / "store")
+    assert "may still hold it" in told
+    assert str(kept) in told
+    told = json.loads(run("delete", "tea-shop", "-u", "lin", "--yes", "--store", tmp_path / "store", "--json"))
+    assert told["copies"] == [str(kept)]
+    assert kept.exists()
 
 
 @pytest.mark.parametrize(
