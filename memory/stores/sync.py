@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from memory.errors import StoreError
-from memory.stores.embedded import last
+from memory.errors import EngineError, StoreError
+from memory.stores.embedded import last, maker
 from memory.stores.files import derived_lock
 
 if TYPE_CHECKING:
+    from memory.models.embedding import Embedder
     from memory.stores.sql import Store
 
 logger = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ class Following:
         self._index_at = time.monotonic() + index_every_s
         self._seq = -1  # the last event that events.duckdb took up …
         self._indexed = (-1, -1)  # … and that vectors.lance did, with the last vector
+        self._embedder: Embedder | None = None
         self._stop = threading.Event()
         # No daemon: one that is inside DuckDB when Python ends takes the process down. It ends by itself instead.
         self._thread = threading.Thread(target=self._run, name="sync")
@@ -108,11 +110,30 @@ class Following:
 
     def _run(self) -> None:
         due = time.monotonic() + self._every_s
-        while not self._stop.wait(min(LOOK_S, self._every_s)) and threading.main_thread().is_alive():
+        while not self._stop.wait(min(LOOK_S, self._every_s)) and not self._is_over():
             now = time.monotonic()
             if now >= due:
                 self._once(index=now >= self._index_at)
+                self._embed()
                 due = time.monotonic() + self._every_s
+
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or not threading.main_thread().is_alive()
+
+    def _embed(self) -> None:
+        """Pages that closed get their vectors once the store has an embedder, a job at a time until the end."""
+        from memory.models.embedding import named
+        from memory.stores.jobs import EMBED, embedding, queue_embedding, work
+
+        try:
+            made_by = maker(self.store)
+            if made_by is None:
+                return
+            by = self._embedder = self._embedder or named(made_by.name)
+            if by.identity == made_by.identity:  # else `workbench reindex` has to decide whose vectors these are
+                work(self.store, {EMBED: embedding(by)}, until=self._is_over, queue=lambda s: queue_embedding(s, by))
+        except EngineError as error:
+            logger.warning("no vectors are made in %s: %s", self.store.path, error)
 
     def _once(self, *, index: bool) -> None:
         try:

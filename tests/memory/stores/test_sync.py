@@ -2,8 +2,16 @@
 
 import subprocess
 import sys
+import time
 
+from memory.engine import Engine
+from memory.models.chat import Answer
+from memory.models.embedding import named
+from memory.settings import Settings
+from memory.stores.embedded import reindex
 from memory.stores.sql import Store
+from memory.stores.sync import Following
+from memory.stores.vector_source import vectors_in
 
 NEVER_CLOSED = """
 import sys
@@ -27,3 +35,29 @@ def test_a_program_that_never_closes_its_engine_ends_well(tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
         with Store.open(folder) as store:
             assert store.streams()[0].steps == 8
+
+
+def at_once(llm, messages, **options):
+    return Answer("Noted.", (), 0, 0, None, "stop", llm, 0.0)
+
+
+def test_pages_that_close_get_their_vectors_in_the_background_once_the_store_has_an_embedder(tmp_path):
+    with Store.open(tmp_path / "store") as store:
+        pages_of_two = Settings.of(boundary="fixed_2")
+        engine = Engine.open(store, user="ana", conversation="trip", chat=at_once, settings=pages_of_two)
+        engine.say("I am allergic to peanuts.")
+        engine.close()
+        reindex(store, named("hash"))
+        engine = Engine.open(store, user="ana", conversation="trip", chat=at_once)
+        with Following(store, every_s=0.02):
+            engine.say("The budget of the trip is 8,000 euros.")
+            engine.say("Thank you.")
+            source, text = vectors_in(store), "user: The budget of the trip is 8,000 euros.\nassistant: Noted."
+            deadline = time.monotonic() + 20
+            while text not in source.known([text]) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert text in source.known([text])
+        engine.recall(question="What is the budget of the trip?")
+        [found] = [e.body for e in store.events(engine.scope, kinds=["PagesRetrieved"])]
+        assert found.embedder == named("hash").identity
+        engine.close()
