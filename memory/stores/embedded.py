@@ -159,6 +159,24 @@ def put(
         return db.total_changes - before
 
 
+def adopt(store: Store, identity: str, name: str, hashes: Sequence[str], vectors: Vector) -> int:
+    """Take vectors that this embedder made elsewhere, named by the hash of their text. Returns how many are new.
+
+    A store whose vectors are of another embedder takes none.
+    """
+    with _writing(store) as db:
+        made_by = _maker(db)
+        if made_by is None:
+            made_by = _become(db, _Elsewhere(name, identity, vectors.shape[1]), vectors.shape[1])
+        if (made_by.identity, made_by.dims) != (identity, vectors.shape[1]):
+            return 0
+        rows = zip(hashes, np.ascontiguousarray(vectors, dtype="<f4"), strict=True)
+        before = db.total_changes
+        kept = [(made_by.id, hash_, row.tobytes()) for hash_, row in rows]
+        db.executemany("INSERT OR IGNORE INTO vector (embedder, hash, numbers) VALUES (?, ?, ?)", kept)
+        return db.total_changes - before
+
+
 def _made(embedder: Embeds, texts: Sequence[str], question: bool) -> Vector:
     with _ONE:
         return embedder.queries(texts) if question else embedder.passages(texts)
@@ -184,7 +202,14 @@ def _maker(db: sqlite3.Connection) -> Maker | None:
     return None if row is None else Maker(*row)
 
 
-def _become(db: sqlite3.Connection, embedder: Embeds, dims: int) -> Maker:
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    name: str
+    identity: str
+    dims: int
+
+
+def _become(db: sqlite3.Connection, embedder: Embeds | _Elsewhere, dims: int) -> Maker:
     """From now on the store's vectors are of this embedder; those of another one stay, in case it comes back."""
     db.execute(
         "INSERT OR IGNORE INTO embedder (identity, name, dims) VALUES (?, ?, ?)",

@@ -12,51 +12,51 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.errors import EngineError, ModelError
+from memory.errors import ModelError, OtherEmbedder
 from memory.models.embedding import Embedder, named
-from memory.stores.embedded import embedded, maker, vectors_of
+from memory.stores.embedded import Maker, embedded, maker, vectors_of
 from memory.stores.sql import Store
 
 Vector = NDArray[np.float32]
 
 
 class StoredVectors:
-    """A `memory.finder.VectorSource` over a store. `problem` says why there are no vectors to compare, if so."""
+    """A `memory.finder.VectorSource` over a store. `problem` says why there are no vectors to compare, if so.
 
-    def __init__(self, store: Store, embedder: Embedder | None, identity: str, problem: str = "") -> None:
-        self.identity = identity
-        self.problem = problem
+    The embedder is loaded with the first question: whoever asks none pays nothing.
+    """
+
+    def __init__(self, store: Store, made_by: Maker) -> None:
+        self.identity = made_by.identity
+        self.problem = ""
         self._store = store
-        self._embedder = embedder
+        self._name = made_by.name
+        self._embedder: Embedder | None = None
 
     def question(self, text: str) -> Vector | None:
-        if self._embedder is None:
-            return None
         try:
-            made: Vector = embedded(self._store, self._embedder, [text], question=True)[0]
-        except ModelError as error:  # a server of embeddings that is away costs the vectors, not the step
-            self.problem = f"{self.identity}: {error}"
+            made: Vector = embedded(self._store, self._loaded(), [text], question=True)[0]
+        except (ModelError, OtherEmbedder) as error:  # an embedder that is away costs the vectors, not the step
+            self.problem = f"{self.identity} cannot be used: {error}"
             return None
         self.problem = ""
         return made
 
     def known(self, texts: Sequence[str]) -> Mapping[str, Vector]:
-        if self._embedder is None:
+        try:
+            found = zip(texts, vectors_of(self._store, self._loaded(), texts), strict=True)
+        except (ModelError, OtherEmbedder) as error:
+            self.problem = f"{self.identity} cannot be used: {error}"
             return {}
-        found = zip(texts, vectors_of(self._store, self._embedder, texts), strict=True)
         return {text: vector for text, vector in found if vector is not None}
+
+    def _loaded(self) -> Embedder:
+        if self._embedder is None:
+            self._embedder = named(self._name)
+        return self._embedder
 
 
 def vectors_in(store: Store) -> StoredVectors | None:
     """The vectors of this store; None while it has none (`workbench reindex` makes them)."""
     made_by = maker(store)
-    if made_by is None:
-        return None
-    try:
-        embedder = named(made_by.name)
-    except EngineError as error:
-        return StoredVectors(store, None, made_by.identity, f"{made_by.identity} cannot be used: {error}")
-    if embedder.identity != made_by.identity:
-        why = f"vectors were made by {made_by.identity}, and {made_by.name} is {embedder.identity} now: run reindex"
-        return StoredVectors(store, None, made_by.identity, why)
-    return StoredVectors(store, embedder, made_by.identity)
+    return None if made_by is None else StoredVectors(store, made_by)
