@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 LOCKER = build/lock
 
-.PHONY: help setup run test lint units browser-tests bench screenshots notebooks wheel-test browser lock clean
+.PHONY: help setup run test lint units browser-tests soak bench screenshots notebooks wheel-test browser lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /|/' | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -35,6 +35,10 @@ notebooks: setup ## run every notebook from top to bottom
 
 wheel-test: setup ## build the wheel and use it in an environment of its own
 	$(BIN)/pytest -m wheel --durations=3
+
+soak: setup ## kill two hundred writers, then every other test of killed and of many processes: nothing may be lost
+	WORKBENCH_KILLS=200 $(BIN)/pytest tests/memory/stores -k "kill or processes or workers or writers or at_once" \
+		-o log_cli=true -o log_cli_level=INFO --durations=5 --junitxml=artifacts/soak.xml
 
 bench: setup ## measure time and memory; leave the machine alone meanwhile
 	$(BIN)/workbench bench engine --json

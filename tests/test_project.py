@@ -47,7 +47,7 @@ def test_the_changelog_has_the_version():
     assert headings[0][0] == PROJECT["version"] == workbench.__version__
 
 
-TARGETS = ["setup", "run", "test", "lint", "bench", "screenshots", "notebooks", "wheel-test", "lock", "clean"]
+TARGETS = ["setup", "run", "test", "lint", "soak", "bench", "screenshots", "notebooks", "wheel-test", "lock", "clean"]
 
 
 @pytest.mark.parametrize("target", TARGETS)
