@@ -476,7 +476,7 @@ def test_a_search_names_pages_with_a_line_each_and_brings_none(opened, server):
     assert told[0].startswith("p1 (turns 1-4, not in your window), turn 3: Fact 1: the code of drawer 1 is 1001.")
     assert engine.state.counts.faults == faults
     [found] = bodies(engine, "PagesRetrieved")
-    assert (found.by, found.strategy, found.chosen[0]) == ("search_memory", "words", 1)
+    assert (found.by, found.strategy, found.chosen[0]) == ("search_memory", "fusion", 1)
     assert engine.pager.journal.words(found.question) == "code of drawer 1001"
 
 
