@@ -31,7 +31,7 @@ def _check_neighbours(*names: str) -> None:
 
 _check_neighbours("memory", "sessions", "pages")
 
-_HOMES = {"Engine": "memory", "window": "workbench.inline", "turn": "workbench.inline", "page": "workbench.inline"}
+_HOMES = {"Engine": "memory"} | dict.fromkeys(("ask", "page", "turn", "window"), "workbench.inline")
 
 
 def __getattr__(name: str) -> Any:
