@@ -228,8 +228,14 @@ def parse_page_ref(text: str | int) -> tuple[int, int]:
 
 def describe(texts: Sequence[str]) -> str:
     """The page's most telling sentence: the one with the most rare words. One line of at most 120 characters."""
-    candidates = [_one_line(text[a:b]) for text in texts for a, b in sentences(text)]
-    return max(candidates, key=_telling, default="")
+    return max(map(_most_telling, texts), key=lambda found: found[0], default=(0.0, ""))[1]
+
+
+@lru_cache(maxsize=16_384)
+def _most_telling(text: str) -> tuple[float, str]:
+    """Of one turn: how telling its best sentence is, and the sentence."""
+    lines = [_one_line(text[a:b]) for a, b in sentences(text)]
+    return max(((_telling(line), line) for line in lines), key=lambda found: found[0], default=(-1.0, ""))
 
 
 def _telling(sentence: str) -> float:
@@ -302,7 +308,7 @@ def _read(words: PageWords) -> _Reading:
     return _Reading([w for turn in turns for w in turn.words], [p for turn in turns for p in turn.phrases])
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def _read_turn(text: str) -> _Reading:
     stretches = _stretches(text)
     phrases = [phrase for stretch in stretches for phrase in _runs(stretch)]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 MUST_STAY = re.compile(
     r"\b(?:please )?(?:remember|don'?t forget|keep in mind|important)\b|记住|别忘|请记|牢记|重要", re.IGNORECASE
@@ -30,15 +32,29 @@ def weigh(texts: Sequence[str], marked: bool = False) -> tuple[float, str]:
     """
     if marked:
         return 1.0, "marked by the user"
-    for text in texts:
-        if found := MUST_STAY.search(text):
-            return 0.9, f"asked to remember: {found[0]!r}"
-    if all(MAY_GO.match(text) or not text.strip() for text in texts):
+    read = [_read(text) for text in texts]
+    for each in read:
+        if each.asks:
+            return 0.9, f"asked to remember: {each.asks!r}"
+    if all(each.may_go for each in read):
         return 0.1, "greetings and thanks only"
-    for text in texts:
-        if CHANGE.search(text):
-            return 0.7, "changes something said before"
-    figures = sum(len(FIGURE.findall(text)) for text in texts)
+    if any(each.changes for each in read):
+        return 0.7, "changes something said before"
+    figures = sum(each.figures for each in read)
     if figures >= 2 * len(texts):
         return 0.6, f"{figures} figures in {len(texts)} turns"
     return 0.5, "no rule applies"
+
+
+class _Reading(NamedTuple):
+    asks: str  # the words that ask to remember
+    may_go: bool
+    changes: bool
+    figures: int
+
+
+@lru_cache(maxsize=16_384)  # a page is weighed when it closes, when it is marked, when a setting is tried
+def _read(text: str) -> _Reading:
+    asks = MUST_STAY.search(text)
+    may_go = not text.strip() or MAY_GO.match(text) is not None
+    return _Reading(asks[0] if asks else "", may_go, CHANGE.search(text) is not None, len(FIGURE.findall(text)))

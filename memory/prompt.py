@@ -300,9 +300,10 @@ def _message(pieces: Sequence[Turn], page: Page, state: State, words: Words, wri
 
 def _sound(messages: Sequence[Message], words: Words, write: Write, count: Count) -> Iterable[Message]:
     """No provider takes half a tool exchange: each call gets its result right after it, each result has its call."""
-    if not any(message.calls or message.role == "tool" for message in messages):
-        return messages
-    return _completed(messages, words, write, count)
+    for message in messages:
+        if message.calls or message.role == "tool":
+            return _completed(messages, words, write, count)
+    return messages
 
 
 def _completed(messages: Sequence[Message], words: Words, write: Write, count: Count) -> Iterator[Message]:
