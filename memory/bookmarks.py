@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import exp, log, log10
+from hashlib import blake2b
+from math import exp, fsum, log, log10
 from typing import NamedTuple
 
 from memory.errors import UnknownName
@@ -79,6 +80,7 @@ class Corpus:
     def __init__(self) -> None:
         self._pages: dict[int, frozenset[Key]] = {}
         self._frequency: Counter[Key] = Counter()
+        self.history = b""  # names what was added, in order
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -92,6 +94,7 @@ class Corpus:
         self._frequency.update(keys - old)
         self._frequency.subtract(old - keys)
         self._pages[words.page] = keys
+        self.history = blake2b(repr(words).encode("utf-8", "replace"), key=self.history, digest_size=16).digest()
 
     def df(self, word: str, besides: int | None = None) -> int:
         """Pages that hold `word`; page `besides` does not count."""
@@ -185,6 +188,26 @@ def tidy(keywords: Iterable[str], fewest: int = 1, most: int = MOST) -> tuple[st
     return tuple(kept.values())[:most] if len(kept) >= fewest else ()
 
 
+_MADE: dict[tuple[Generator, bytes, PageWords], tuple[str, ...]] = {}
+MADE = 20_000  # kept
+
+
+def made(generator: Generator, words: PageWords, corpus: Corpus) -> tuple[str, ...]:
+    """What it makes of the page, worked out once for the same page among the same others.
+
+    Whoever tunes a threshold replays a conversation again and again, and its pages stay the same. A generator that is
+    not registered is asked each time: it may depend on more than these two.
+    """
+    if generator not in BOOKMARKS.values():
+        return generator(words, corpus)
+    key = generator, corpus.history, words
+    if (known := _MADE.get(key)) is None:
+        if len(_MADE) >= MADE:
+            _MADE.clear()
+        known = _MADE[key] = generator(words, corpus)
+    return known
+
+
 # Stubs
 
 
@@ -239,7 +262,7 @@ def _most_telling(text: str) -> tuple[float, str]:
 
 
 def _telling(sentence: str) -> float:
-    return sum(log(1 / word.share) for word in set(_read_turn(sentence).words))
+    return fsum(log(1 / word.share) for word in set(_read_turn(sentence).words))  # exact: a set has no order
 
 
 def _one_line(text: str, limit: int = DESCRIPTION) -> str:

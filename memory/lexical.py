@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import fsum, log
 from typing import NamedTuple
 
 import numpy as np
@@ -250,8 +250,8 @@ class TextIndex:
         held = {page: asked & self._on_page.get(page, set()) for page in among}
         spread = Counter(term for found in held.values() for term in found)
         weights = {term: log(1 + len(held) / n) for term, n in spread.items()}
-        total = sum(weights.values())
-        return {page: sum(weights[t] for t in found) / total for page, found in held.items() if found}
+        total = fsum(weights.values())  # exact: sets have no order, and the same words must give the same share
+        return {page: fsum([weights[t] for t in found]) / total for page, found in held.items() if found}
 
     def _follows(self, page: int, turn: int) -> bool:
         if not self._turns:

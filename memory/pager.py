@@ -15,7 +15,7 @@ from math import inf
 from typing import NamedTuple
 
 from memory import boundaries, cooperative, eviction, templates, tokens
-from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, parse_page_ref, stub
+from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, made, parse_page_ref, stub
 from memory.bookmarks import named as named_generator
 from memory.errors import BadMessage, UnknownName
 from memory.events import (
@@ -365,7 +365,7 @@ class Pager:
         marked = [turn for turn in page.turns if self._counts_as_marked(turn)]
         source = PageWords(page.number, tuple(t.words(self.journal.words) for t in marked)) if marked else page_words
         make = self.strategies.keywords
-        keywords = make(source, corpus) or make(page_words, corpus)
+        keywords = made(make, source, corpus) or made(make, page_words, corpus)
         origin = "user" if marked else self._origin
         self.bookmark_as(page, keywords, origin, MARKED_WEIGHT if marked else 1.0)
 

@@ -482,8 +482,9 @@ class _StepRun:
 
     def _answer(self, turn: RecordedTurn) -> None:
         """The model reads, asks back as recorded, and reads again if anything came."""
-        if self.pager.fill.free < 0:  # tool results came in since; what was recalled stays if it can
-            self.pager.plan()
+        state = self.pager.state
+        if state.turn != state.user_turn and self.pager.fill.free < 0:  # tool results came in since
+            self.pager.plan()  # what was recalled stays if it can
         self._prompt()
         if turn.recalls:
             self._demand([t for recall in turn.recalls for t in _flat(recall.turns)])
