@@ -173,8 +173,9 @@ def advice(error: EngineError) -> str:
 @cache
 def load_model() -> threading.Thread:
     """Once a process: load what says a message, while the reader still reads."""
-    # No daemon: one that is cut inside a library's C code when Python ends can take the process down with it.
-    thread = threading.Thread(target=_load, name="workbench-load")
+    # No daemon: one that is cut in the middle of an import when Python ends keeps the lock, and the end waits for ever.
+    # Said aloud, for a thread inherits it from the one that makes it, and the script's may be one.
+    thread = threading.Thread(target=_load, name="workbench-load", daemon=False)
     thread.start()
     return thread
 

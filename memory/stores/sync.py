@@ -92,8 +92,9 @@ class Following:
         self._indexed = (-1, -1)  # … and that vectors.lance did, with the last vector
         self._embedder: Embedder | None = None
         self._stop = threading.Event()
-        # No daemon: one that is inside DuckDB when Python ends takes the process down. It ends by itself instead.
-        self._thread = threading.Thread(target=self._run, name="sync")
+        # No daemon: one that is inside DuckDB when Python ends takes the process down, one in the middle of an import
+        # holds it up for ever. It ends by itself instead. Said aloud, for a thread inherits it from its maker.
+        self._thread = threading.Thread(target=self._run, name="sync", daemon=False)
         self._thread.start()
 
     def close(self) -> None:

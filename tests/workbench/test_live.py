@@ -6,12 +6,14 @@ import sys
 import pytest
 
 ENDS = """
-import atexit, sys, time
+import atexit, sys, threading, time
 from workbench import live
 
 live.PAINT_S = {paint_s}
 atexit.register(lambda: print("litellm" in sys.modules))
-thread = live.load_model()
+script = threading.Thread(target=live.load_model, daemon=True)  # as Streamlit's is
+script.start()
+script.join()
 while {unless!r} and {unless!r} not in sys.modules:
     time.sleep(0.01)
 """

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 
 from memory.engine import Engine
@@ -61,3 +62,13 @@ def test_pages_that_close_get_their_vectors_in_the_background_once_the_store_has
         [found] = [e.body for e in store.events(engine.scope, kinds=["PagesRetrieved"])]
         assert found.embedder == named("hash").identity
         engine.close()
+
+
+def test_it_is_no_daemon_whoever_made_it(store: Store):
+    """A daemon is cut where it is: in the middle of an import it takes the lock with it, and the end never comes."""
+    made: list[Following] = []
+    maker = threading.Thread(target=lambda: made.append(Following(store)), daemon=True)
+    maker.start()
+    maker.join()
+    with made[0] as following:
+        assert not following._thread.daemon
