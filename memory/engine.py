@@ -259,7 +259,7 @@ class Engine(Shown):
         self._converse(step)
         reply = self.pager.reply(Said(step.speech.text, role="assistant"))
         self.pager.settle(step.speech.text, clock.ms)
-        self.pager.commit()
+        self._commit(last=True)
         clock.done("settle")
         return Reply(
             text=self.pager.journal.words(reply.text),
@@ -286,7 +286,7 @@ class Engine(Shown):
             step.exchange += self._exchange(answer, operations, step)
             if step.speech.text and needs_no_answer(operations):
                 return
-            self._commit_on_the_way()
+            self._commit(durable=False)
             step.clock.done("recall")
         raise RecallLoop(
             f"{self.state.settings.llm} asked for pages {rounds} times in one step and never answered: "
@@ -310,7 +310,7 @@ class Engine(Shown):
     def _call_once(self, step: _Step, *, final: bool) -> Answer:
         prompt = self.pager.prompt(step.round, step.exchange)
         chat = prompt.to_chat(self.pager.journal.words)
-        self._commit_on_the_way()
+        self._commit(durable=False)
         step.clock.done("assemble")
         llm, form = self.state.settings.llm, self._form(step, final=final)
         as_json = "schema" in form
@@ -386,14 +386,17 @@ class Engine(Shown):
         )
         self.pager.commit()
 
-    def _commit_on_the_way(self) -> None:
-        """Seen by everybody at once; on the disk for good with the commit that ends the step."""
-        journal = self.pager.journal
-        journal.durable = False  # type: ignore[attr-defined]
+    def _commit(self, *, durable: bool = True, last: bool = False) -> None:
+        """One on the way is seen by everybody at once, and on the disk for good with the next that is `durable`.
+
+        The `last` of a step gives its lease back as well.
+        """
+        journal: Any = self.pager.journal
+        journal.durable, journal.last = durable, last
         try:
             self.pager.commit()
         finally:
-            journal.durable = True  # type: ignore[attr-defined]
+            journal.durable, journal.last = True, False
 
     def _exchange(self, answer: Answer, operations: Sequence[Operation], step: _Step) -> list[Message]:
         """The model's calls and our answers, as messages of this step only."""

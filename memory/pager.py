@@ -521,7 +521,7 @@ class Pager:
 
     def _arrange(self, message: str) -> None:
         words, write = self.journal.words, self.journal.write
-        arranged = arrange_stubs(self.state, self.finder.matches(message), words, write, tokens.count)
+        arranged = arrange_stubs(self.state, self.finder.matches(message), words, write)
         if arranged:
             self.add(arranged)
 
@@ -606,7 +606,7 @@ class Pager:
             wanted.want(self.state.pages[first], residents)
         else:
             write, words = self.journal.write, self.journal.words
-            wanted.opened += open_range(self.state, first, last, words, write, tokens.count)
+            wanted.opened += open_range(self.state, first, last, words, write)
 
     def _by_content(
         self, request: Request, question: int, wanted: _Wanted, residents: Collection[int]

@@ -8,9 +8,9 @@ page's keywords amount to is worked out once (shelf.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import ceil
+from operator import attrgetter
 
 from memory.bookmarks import range_stub
 from memory.events import RangeStub, StubsArranged
@@ -20,17 +20,14 @@ from memory.turns import Words
 
 RANGE_TOKENS = 24  # the longest range stub
 OPENED = 12  # stubs that opening a range shows at once
-NAME_TOKENS = 6  # of `[p3-p41:` and `]`, at the least
 NAMED = 6  # pages of a range that give it a keyword, at the most
+RANK = attrgetter("bookmark.weight", "importance", "number")
 MATCH = 2.0  # what a word shared with the message is worth beside weight and recency
 
 Write = Callable[[str], int]
-Count = Callable[[str], int]
 
 
-def arrange_stubs(
-    state: State, matches: Mapping[int, int], words: Words, write: Write, count: Count
-) -> StubsArranged | None:
+def arrange_stubs(state: State, matches: Mapping[int, int], words: Words, write: Write) -> StubsArranged | None:
     """The bookmarks that stand one by one, and the ranges of the others; None if nothing changes.
 
     All stand while they fit the budget. Then the best stay (match with the message, weight, recency), the rest
@@ -50,7 +47,7 @@ def arrange_stubs(
     if not shown and budget < RANGE_TOKENS + 1:
         longest = max(8, min(longest, budget - 1))  # one range, as short as it must be
     runs = [gone[run.start : run.stop] for run in _runs(gone, shown)]
-    ranges = [range_of(run, words, write, count, longest) for run in runs]
+    ranges = [range_of(run, words, write, longest) for run in runs]
     tokens = sum(_tokens(gone[i]) for i in shown) + sum(r.tokens + 1 for r in ranges)
     arranged = StubsArranged(tuple(sorted(gone[i].number for i in shown)), tuple(ranges), tokens, budget)
     return None if arranged == state.stubs else arranged
@@ -64,10 +61,10 @@ def _tokens(page: Page) -> int:
 def _by_worth(gone: Sequence[Page], matches: Mapping[int, int], pages: int) -> list[int]:
     """Places in `gone`, the most worth showing first."""
     worths = [
-        MATCH * matches.get(page.number, 0) + (page.bookmark.weight if page.bookmark else 0) + page.number / pages
-        for page in gone
+        (MATCH * matches.get(page.number, 0) + (page.bookmark.weight if page.bookmark else 0) + page.number / pages, i)
+        for i, page in enumerate(gone)
     ]
-    return sorted(range(len(gone)), key=lambda i: (worths[i], i), reverse=True)
+    return [i for _, i in sorted(worths, reverse=True)]
 
 
 def _how_many(order: Sequence[int], gone: Sequence[Page], budget: int) -> int:
@@ -102,35 +99,23 @@ def _runs(gone: Sequence[Page], shown: set[int]) -> Iterator[range]:
             yield range(before + 1, after)
 
 
-def range_of(run: Sequence[Page], words: Words, write: Write, count: Count, longest: int) -> RangeStub:
-    """One stub for several pages: a keyword each of its weightiest and newest ones, as many as fit."""
-    ranks = [(p.bookmark.weight if p.bookmark else 0.0, p.importance, p.number) for p in run]
-    weightiest = sorted(range(len(run)), key=ranks.__getitem__, reverse=True)[:NAMED]
+def range_of(run: Sequence[Page], words: Words, write: Write, longest: int) -> RangeStub:
+    """One stub for several bookmarked pages: a keyword each of its weightiest and newest ones, as many as fit."""
     keywords: dict[str, None] = {}
-    for page in (run[i] for i in sorted(weightiest)):
+    for page in sorted(sorted(run, key=RANK, reverse=True)[:NAMED], key=attrgetter("number")):
         if page.bookmark and page.bookmark.keywords:
             keywords[words(page.bookmark.keywords).split(",")[0]] = None
     first, last = run[0].number, run[-1].number
-    room = min(RANGE_TOKENS, longest)
-    text = range_stub(first, last, _fitting(tuple(keywords), room - NAME_TOKENS, count), room)
-    return RangeStub(first, last, write(text), count(text))
+    text, tokens = range_stub(first, last, tuple(keywords), min(RANGE_TOKENS, longest))
+    return RangeStub(first, last, write(text), tokens)
 
 
-@lru_cache(maxsize=20_000)
-def _fitting(keywords: tuple[str, ...], room: int, count: Count) -> list[str]:
-    """Without what is surely too long: counting the whole is what costs."""
-    spent = accumulate(count(keyword) + 1 for keyword in keywords)
-    return [keyword for keyword, so_far in zip(keywords, spent, strict=True) if so_far <= room]
-
-
-def open_range(
-    state: State, first: int, last: int, words: Words, write: Write, count: Count
-) -> tuple[RangeStub, ...]:
+def open_range(state: State, first: int, last: int, words: Words, write: Write) -> tuple[RangeStub, ...]:
     """The level below a range stub: single stubs if they are few, else equal parts of it."""
     run = [p for p in state.evicted if first <= p.number <= last and p.bookmark]
     if len(run) <= OPENED:
         return tuple(RangeStub(p.number, p.number, p.bookmark.stub, p.bookmark.tokens) for p in run if p.bookmark)
     size, longest = ceil(len(run) / OPENED), state.settings.stub_tokens
     return tuple(
-        range_of(run[i : i + size], words, write, count, longest) for i in range(0, len(run), size)
+        range_of(run[i : i + size], words, write, longest) for i in range(0, len(run), size)
     )

@@ -144,6 +144,13 @@ def connect(file: Path, *, readonly: bool) -> SqlEngine:
     return sql
 
 
+def raw(connection: Connection) -> sqlite3.Connection:
+    """SQLite itself, in the transaction that is open: for what every step runs, where the way there costs the most."""
+    found = connection.connection.driver_connection
+    assert isinstance(found, sqlite3.Connection)
+    return found
+
+
 def uri_of(file: Path, *, readonly: bool) -> str:
     """SQLite's address of the file.
 

@@ -10,13 +10,13 @@ Not here: what a kind does, but for `embed`, the vectors of a closed page.
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -26,8 +26,8 @@ from memory.events import BookmarkMade, PageClosed
 from memory.scope import Scope
 from memory.show import Shown, rows
 from memory.stores.embedded import BATCH, check_same, embedded, maker
-from memory.stores.lease import _process as this_process
-from memory.stores.lease import is_gone
+from memory.stores.heart import beating
+from memory.stores.lease import is_gone, this_process
 from memory.stores.searchable import rows_of_page
 from memory.stores.tables import EVENT, JOB, META, STREAM, event_of, from_us, to_us
 
@@ -281,7 +281,7 @@ def _run(store: Store, job: Job, do: Does, lease_s: float) -> str:
     """Returns the job's state now."""
     ended = False
     try:
-        with _beating(store, job, lease_s):
+        with beating(partial(_beat, store, job, lease_s), lease_s / 3):
             outcome = do(store, job)
         state = DONE if done(store, job, outcome) else QUEUED
         ended = True
@@ -305,24 +305,11 @@ def _after(store: Store, job: Job, error: EngineError) -> str:
         return QUEUED  # another worker has it
 
 
-@contextmanager
-def _beating(store: Store, job: Job, lease_s: float) -> Iterator[None]:
+def _beat(store: Store, job: Job, lease_s: float) -> None:
     """While it runs, its lease does not run out."""
-    stop = threading.Event()
-
-    def beat() -> None:
-        while not stop.wait(lease_s / 3):
-            until = to_us(store.clock() + timedelta(seconds=lease_s))
-            with suppress(StoreError), store.write(durable=False) as connection:
-                connection.exec_driver_sql(BEAT, {"until": until, "id": job.id, "owner": job.owner})
-
-    thread = threading.Thread(target=beat, daemon=True, name="job")
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    until = to_us(store.clock() + timedelta(seconds=lease_s))
+    with suppress(StoreError), store.write(durable=False) as connection:
+        connection.exec_driver_sql(BEAT, {"until": until, "id": job.id, "owner": job.owner})
 
 
 # ── embed: the vectors of a closed page ───────────────────────────────────────────────────────────────

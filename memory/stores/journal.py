@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, text
@@ -15,7 +16,8 @@ from memory.errors import NotFound, StaleAppend
 from memory.events import Body, Event, encode
 from memory.redaction import clean
 from memory.state import FOLD_VERSION, State, apply, dump
-from memory.stores.tables import SNAPSHOT, Stream, from_us, stream_of, to_us
+from memory.stores.files import raw
+from memory.stores.tables import GIVE_BACK, SNAPSHOT, Stream, from_us, stream_of, to_us
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
@@ -45,6 +47,8 @@ class SqlJournal:
         self.scope = stream.scope
         self.lease: tuple[str, int] | None = None  # owner, fence: set while a lease is held
         self.durable = True
+        self.last = False  # the next commit ends the step: it gives the lease back as well
+        self._head: Any = None
         self._state: State | None = None
         self._generation = store.generation()
         self._texts: dict[int, str] = {}
@@ -61,10 +65,19 @@ class SqlJournal:
             self._state = self.store.fold_of(self.stream, near=self._state)
         return self._state
 
-    def _read_head(self) -> None:
+    def look(self, connection: Connection) -> None:
+        """Read the run's head in a transaction that is open anyhow; the next `load` takes it."""
         named = {"user": self.scope.user, "conversation": self.scope.conversation, "run": self.scope.run}
-        with self.store.read() as connection:
-            head = connection.exec_driver_sql(HEAD, named).first()
+        found = raw(connection).execute(HEAD, named)
+        row = found.fetchone()
+        names = [column[0] for column in found.description]
+        self._head = row and SimpleNamespace(**dict(zip(names, row, strict=True)))
+
+    def _read_head(self) -> None:
+        if self._head is None:
+            with self.store.read() as connection:
+                self.look(connection)
+        head, self._head = self._head, None
         if head is None or int(head.generation or 0) != self._generation:
             self._generation, self._state = self.store.generation(), None
             self._texts, self._by_content, self._all_loaded = {}, {}, False
@@ -133,6 +146,11 @@ class SqlJournal:
         with self.store.write(durable=self.durable) as connection:
             self._move_head(connection, first - 1, after, now)
             last = self._append(connection, rows, snapshots)
+            if self.last and self.lease is not None:
+                owner, fence = self.lease
+                raw(connection).execute(GIVE_BACK, {"stream": self.stream.id, "owner": owner, "fence": fence})
+        if self.last:
+            self.lease = None
         self._unsaved = {}
         self._state = after
         at, seqs = from_us(now), count(last - len(records) + 1)
@@ -158,10 +176,10 @@ class SqlJournal:
         ]
         for version, state in snapshots.items():
             save_snapshot(connection, self.stream.id, version, state)
-        if words:
-            connection.exec_driver_sql(ADD_TEXT, words)
-        connection.exec_driver_sql(ADD_EVENT, rows)
-        return int(connection.exec_driver_sql("SELECT last_insert_rowid()").scalar_one())
+        db = raw(connection)
+        db.executemany(ADD_TEXT, words)
+        db.executemany(ADD_EVENT, rows)
+        return int(db.execute("SELECT last_insert_rowid()").fetchone()[0])
 
     def _row(self, body: Body, version: int, step: int, now_us: int) -> dict[str, Any]:
         return {
@@ -181,7 +199,7 @@ class SqlJournal:
         """Claim the place of these records in the run, if nobody was faster and the lease is still ours."""
         owner, fence = self.lease or ("", 0)
         head = head_of(after) | {"id": self.stream.id, "last_us": now_us, "expected": expected}
-        moved = connection.exec_driver_sql(MOVE_HEAD, head | {"owner": owner, "fence": fence})
+        moved = raw(connection).execute(MOVE_HEAD, head | {"owner": owner, "fence": fence})
         if not moved.rowcount:
             raise StaleAppend(self._why_stale(connection, expected))
 

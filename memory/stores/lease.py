@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import os
 import platform
-import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,9 @@ import psutil
 from sqlalchemy import insert, select, update
 
 from memory.errors import ConversationBusy, StaleAppend, StoreError
-from memory.stores.tables import LEASE, STREAM, from_us, to_us
+from memory.stores.files import raw
+from memory.stores.heart import beating
+from memory.stores.tables import GIVE_BACK, LEASE, STREAM, from_us, to_us
 
 if TYPE_CHECKING:
     from memory.stores.journal import SqlJournal
@@ -38,7 +39,10 @@ POLL_S = 0.02
 TAKE_FREE = """
 UPDATE lease SET owner = :owner, fence = fence + 1, until_us = :until
 WHERE stream = :stream AND until_us <= :now RETURNING fence"""
-MOVE = "UPDATE lease SET until_us = :until WHERE stream = :stream AND owner = :owner AND fence = :fence"
+# One that was given back is nobody's: a late beat must not hold it again.
+BEAT = """
+UPDATE lease SET until_us = :until
+WHERE stream = :stream AND owner = :owner AND fence = :fence AND until_us > 0"""
 
 Held = tuple[int, int]  # fence, end: what a heartbeat changes
 
@@ -46,20 +50,17 @@ Held = tuple[int, int]  # fence, end: what a heartbeat changes
 @contextmanager
 def leased(journal: SqlJournal, wait_s: float = 30.0, ttl_s: float = TTL_S) -> Iterator[None]:
     """Hold the conversation for one step. Raises ConversationBusy after `wait_s` seconds."""
-    owner = f"{_process()}/{uuid.uuid4().hex}"
+    owner = f"{this_process()}/{uuid.uuid4().hex}"
     fence = _wait_for(journal, owner, wait_s, ttl_s)
     journal.lease = (owner, fence)
-    stop = threading.Event()
-    beat = threading.Thread(target=_beat, args=(journal, owner, fence, ttl_s, stop), daemon=True, name="lease")
-    beat.start()
     try:
-        yield
+        with beating(partial(_beat, journal, owner, fence, ttl_s), ttl_s / 3):
+            yield
     finally:
-        stop.set()
-        beat.join()  # else its last beat may come after the lease was given back, and hold it for nobody
-        journal.lease = None
-        with suppress(StoreError):  # what the step committed stands; a lease not given back just runs out
-            _move(journal, owner, fence, 0.0)
+        if journal.lease is not None:  # else the step's last commit gave it back
+            journal.lease = None
+            with suppress(StoreError), journal.store.write(durable=False) as connection:  # it runs out by itself, too
+                connection.exec_driver_sql(GIVE_BACK, {"stream": journal.stream.id, "owner": owner, "fence": fence})
 
 
 def is_held(store: Store, stream: int) -> bool:
@@ -76,7 +77,7 @@ def _machine() -> str:
     return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"
 
 
-def _process() -> str:
+def this_process() -> str:
     """This process: its machine, its number, and since when, for numbers are given again. Not cached: it may fork."""
     return f"{_machine()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
 
@@ -119,7 +120,10 @@ def _take_free(journal: SqlJournal, owner: str, ttl_s: float) -> int:
     values = {"stream": journal.stream.id, "owner": owner, "now": to_us(now)}
     values["until"] = to_us(now + timedelta(seconds=ttl_s))
     with journal.store.write(durable=False) as connection:
-        return int(connection.exec_driver_sql(TAKE_FREE, values).scalar() or 0)
+        taken = raw(connection).execute(TAKE_FREE, values).fetchall()  # all, else its statement stays open
+        if taken:
+            journal.look(connection)
+        return int(taken[0][0]) if taken else 0
 
 
 def _take(journal: SqlJournal, owner: str, ttl_s: float, dead: Held | None) -> int | Held:
@@ -150,18 +154,11 @@ def _may_live(held: Any, now_us: int, dead: Held | None) -> bool:
     return held.until_us > now_us and (held.fence, held.until_us) != dead and not is_gone(held.owner)
 
 
-def _move(journal: SqlJournal, owner: str, fence: int, ttl_s: float) -> None:
-    """Move the lease's end, if it is still ours; 0 gives it back."""
-    until = to_us(journal.store.clock() + timedelta(seconds=ttl_s)) if ttl_s else 0
+def _beat(journal: SqlJournal, owner: str, fence: int, ttl_s: float) -> None:
+    until = to_us(journal.store.clock() + timedelta(seconds=ttl_s))
     values = {"until": until, "stream": journal.stream.id, "owner": owner, "fence": fence}
-    with journal.store.write(durable=False) as connection:
-        connection.exec_driver_sql(MOVE, values)
-
-
-def _beat(journal: SqlJournal, owner: str, fence: int, ttl_s: float, stop: threading.Event) -> None:
-    while not stop.wait(ttl_s / 3):
-        with suppress(StoreError):  # the step's own commit meets the same fault, and tells it
-            _move(journal, owner, fence, ttl_s)
+    with suppress(StoreError), journal.store.write(durable=False) as connection:
+        connection.exec_driver_sql(BEAT, values)  # the step's own commit meets the same fault, and tells it
 
 
 def _busy(journal: SqlJournal, wait_s: float) -> str:

@@ -112,7 +112,7 @@ class JobRow(Row, table=True):
     __tablename__ = "job"
     __table_args__ = (
         UniqueConstraint("kind", "user", "conversation", "run", "key", "version"),
-        Index("job_by_turn", "state", "due_us"),
+        Index("job_by_due", "state", "due_us"),
         {"sqlite_autoincrement": True},
     )
     id: int | None = Field(default=None, primary_key=True)
@@ -143,6 +143,9 @@ TABLES: dict[str, Table] = dict(Row.metadata.tables)
 META, STREAM, EVENT, TEXT, SNAPSHOT, LEASE, JOB, MIGRATION = (
     TABLES[name] for name in ("meta", "stream", "event", "text", "snapshot", "lease", "job", "migration")
 )
+
+
+GIVE_BACK = "UPDATE lease SET until_us = 0 WHERE stream = :stream AND owner = :owner AND fence = :fence"
 
 
 # ── rows as values ────────────────────────────────────────────────────────────────────────────────────

@@ -199,7 +199,7 @@ def test_opening_ranges_step_by_step_reaches_every_page_within_the_rounds(thousa
     reached: dict[int, int] = {}
 
     def walk(first: int, last: int, depth: int) -> None:
-        for part in open_range(state, first, last, words, write, count):
+        for part in open_range(state, first, last, words, write):
             assert parse_page_ref(words(part.text)) == (part.first, part.last)
             if part.first == part.last:
                 reached[part.first] = depth
