@@ -94,7 +94,7 @@ class Corpus:
         self._frequency.update(keys - old)
         self._frequency.subtract(old - keys)
         self._pages[words.page] = keys
-        self.history = blake2b(repr(words).encode("utf-8", "replace"), key=self.history, digest_size=16).digest()
+        self.history = blake2b(_name(words), key=self.history, digest_size=16).digest()
 
     def df(self, word: str, besides: int | None = None) -> int:
         """Pages that hold `word`; page `besides` does not count."""
@@ -188,7 +188,11 @@ def tidy(keywords: Iterable[str], fewest: int = 1, most: int = MOST) -> tuple[st
     return tuple(kept.values())[:most] if len(kept) >= fewest else ()
 
 
-_MADE: dict[tuple[Generator, bytes, PageWords], tuple[str, ...]] = {}
+def _name(words: PageWords) -> bytes:
+    return blake2b(repr(words).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+_MADE: dict[tuple[Generator, bytes, bytes], tuple[str, ...]] = {}  # names of pages, not their words
 MADE = 20_000  # kept
 
 
@@ -200,7 +204,7 @@ def made(generator: Generator, words: PageWords, corpus: Corpus) -> tuple[str, .
     """
     if generator not in BOOKMARKS.values():
         return generator(words, corpus)
-    key = generator, corpus.history, words
+    key = generator, corpus.history, _name(words)
     if (known := _MADE.get(key)) is None:
         if len(_MADE) >= MADE:
             _MADE.clear()
@@ -259,12 +263,21 @@ def parse_page_ref(text: str | int) -> tuple[int, int]:
     return first, last
 
 
+def one_page(ref: object) -> int:
+    """The page that a model named; 0 where it is no single page's name."""
+    try:
+        first, last = parse_page_ref(ref) if isinstance(ref, str | int) else (0, 0)
+    except ValueError:
+        return 0
+    return first if first == last else 0
+
+
 def describe(texts: Sequence[str]) -> str:
     """The page's most telling sentence: the one with the most rare words. One line of at most 120 characters."""
     return max(map(_most_telling, texts), key=lambda found: found[0], default=(0.0, ""))[1]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def _most_telling(text: str) -> tuple[float, str]:
     """Of one turn: how telling its best sentence is, and the sentence."""
     lines = [_one_line(text[a:b]) for a, b in sentences(text)]

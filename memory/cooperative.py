@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.bookmarks import parse_page_ref
+from memory.bookmarks import one_page
 from memory.errors import ModelError, UnknownName
 from memory.jsontext import object_in, without_thoughts
 from memory.pages import Page
@@ -126,18 +126,10 @@ def read_ranking(raw: str, offered: Collection[int]) -> tuple[list[int], str]:
         return [], error
     if not isinstance(found.get("leave"), list):
         return [], 'there is no list "leave" in it'
-    pages = [page for ref in found["leave"] for page in _page(ref) if page in offered]
+    pages = [page for page in map(one_page, found["leave"]) if page in offered]
     if not pages:
         return [], "it names none of the pages that were offered"
     return list(dict.fromkeys(pages)), ""
-
-
-def _page(ref: Any) -> list[int]:
-    try:
-        first, last = parse_page_ref(ref) if isinstance(ref, str | int) else (0, 1)
-    except ValueError:
-        return []
-    return [first] if first == last else []
 
 
 # ── one call each ─────────────────────────────────────────────────────────────────────────────────────

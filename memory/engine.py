@@ -39,7 +39,7 @@ from memory.state import State
 from memory.stores.lease import leased
 from memory.stores.sql import Store, Stream
 from memory.stores.sync import Following
-from memory.stores.vector_source import vectors_in
+from memory.stores.vector_source import StoredVectors
 from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
 
@@ -169,12 +169,13 @@ class Engine(Shown):
                 opened.open_stream(scope, parent, "the conversation goes on"),
                 **_functions(own),
                 clock=opened.clock,
-                vectors=vectors_in(opened),
+                vectors=StoredVectors(opened, keep=True),
             )
             engine = cls(
                 opened, pager, scope, chat=chat, options=options, memory_options=memory_options,
                 timeout_s=timeout_s, wait_s=wait_s, sleep=sleep, chance=chance,
             )  # fmt: skip
+            engine._owns_store = opened is not store
             engine._begin(settings, changes, system, title)
             undo.pop_all()
         return engine

@@ -215,7 +215,7 @@ class PagesRetrieved(Body):
     stages: dict[str, int]  # pages left after each stage, in order
     thresholds: dict[str, float]  # what decided, by name; the unit is in the name
     note: str = ""  # why nothing was chosen, what was fallen back to
-    ms: float = 0.0
+    ms: float = 0.0  # the question's vector and the ranking; 0 in a replay, which knows no clock
 
 
 @dataclass(frozen=True, slots=True)

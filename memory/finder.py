@@ -16,25 +16,25 @@ from numpy.typing import NDArray
 from memory.events import Candidate, PagesRetrieved
 from memory.exchanges import Exchange, Line, exchanges
 from memory.pages import Page
-from memory.retrieval import Hit, Index, Ranking, Strategy, Weighing
+from memory.retrieval import Hit, Index, Ranking, Strategy, Vectors, Weighing
 from memory.settings import Settings
 from memory.shelf import Shelf
 from memory.state import State
 from memory.turns import Turn, Words
 
 Vector = NDArray[np.float32]
+NO_VECTORS = ("", 0)
 
 
 class VectorSource(Protocol):
     """Where vectors come from. It may lack any of them: what has none is ranked by its words."""
 
     @property
-    def identity(self) -> str:
-        """Of the embedder: another one's vectors mean something else."""
-
-    @property
     def problem(self) -> str:
         """Why there is nothing to compare; "" if there is."""
+
+    def newest(self) -> tuple[str, int]:
+        """Whose vectors these are, and a number that grows with each; cheap, for it is asked with each question."""
 
     def question(self, text: str) -> Vector | None:
         """The vector of a question, made now; None where that cannot be done, and `problem` says why."""
@@ -47,7 +47,10 @@ class Finder:
     def __init__(self, words: Words, vectors: VectorSource | None = None) -> None:
         self._words = words
         self._vectors = vectors
-        self._without: dict[tuple[int, int, int], Exchange] = {}  # exchanges that have no vector yet
+        self._closed: list[Page] = []  # whose exchanges nobody asked for yet
+        self._exchanges: dict[tuple[int, int, int], Exchange] = {}
+        self._without: dict[tuple[int, int, int], Exchange] = {}  # those that have no vector yet
+        self._news = NO_VECTORS  # as of the last look
         self.index = Index()
         self.shelf: Shelf = self.index.shelf
 
@@ -69,9 +72,8 @@ class Finder:
         self.index.add(page, turn.number, line.text, line.label)
 
     def close(self, page: Page) -> None:
-        """The page changes no more: its exchanges are known, and get their vectors when these exist."""
-        if self._vectors is not None:
-            self._without |= {(page.number, each.turn, each.part): each for each in of_page(page, self._words)}
+        """The page changes no more: its exchanges get their vectors when these exist."""
+        self._closed.append(page)
 
     def matches(self, message: str) -> Counter[int]:
         return self.shelf.matches(message)
@@ -91,13 +93,13 @@ class Finder:
             among=among, strategy=strategy or settings.retrieval, weighing=weighing(settings), used=used,
         )  # fmt: skip
 
-    def record(self, ranking: Ranking, question: int, by: str, k: int) -> PagesRetrieved:
+    def record(self, ranking: Ranking, question: int, by: str, k: int, ms: float = 0.0) -> PagesRetrieved:
         """What goes into the log; `question` is the id of its words."""
         return PagesRetrieved(
             question=question,
             by=by,
             strategy=ranking.strategy,
-            embedder=self._vectors.identity if self._vectors is not None and len(self.index.vectors) else "",
+            embedder=self._news[0] if len(self.index.vectors) else "",
             k=k,
             chosen=ranking.pages,
             channels=ranking.channels,
@@ -105,17 +107,32 @@ class Finder:
             stages=dict(ranking.stages),
             thresholds=dict(ranking.thresholds),
             note="; ".join(filter(None, (ranking.note, self._vectors.problem if self._vectors else ""))),
+            ms=ms,
         )
 
     def _take_vectors(self) -> None:
         """Vectors are made after the reply: those that came since the last question join the index."""
-        if self._vectors is None or not self._without:
+        news = NO_VECTORS if self._vectors is None else self._vectors.newest()
+        if self._vectors is None or (news == self._news and not (news[0] and self._closed)):
             return
-        known = self._vectors.known([each.text for each in self._without.values()])
-        for (page, turn, part), each in list(self._without.items()):
-            if each.text in known:
-                self.index.put(page, turn, known[each.text], part)
-                del self._without[page, turn, part]
+        if news[0] != self._news[0]:  # another embedder's: what it holds cannot be compared with them
+            self.index.vectors = Vectors()
+            self._without = dict(self._exchanges)
+        self._news = news
+        if news[0]:
+            self._open_closed()
+            known = self._vectors.known([each.text for each in self._without.values()])
+            for (page, turn, part), each in list(self._without.items()):
+                if each.text in known:
+                    self.index.put(page, turn, known[each.text], part)
+                    del self._without[page, turn, part]
+
+    def _open_closed(self) -> None:
+        for page in self._closed:
+            new = {(page.number, each.turn, each.part): each for each in of_page(page, self._words)}
+            self._exchanges |= new
+            self._without |= new
+        self._closed.clear()
 
 
 def of_page(page: Page, words: Words) -> list[Exchange]:

@@ -53,7 +53,7 @@ class _Reading(NamedTuple):
     figures: int
 
 
-@lru_cache(maxsize=16_384)  # a page is weighed when it closes, when it is marked, when a setting is tried
+@lru_cache(maxsize=4_096)  # a page is weighed when it closes, when it is marked, when a setting is tried
 def _read(text: str) -> _Reading:
     asks = MUST_STAY.search(text)
     may_go = not text.strip() or MAY_GO.match(text) is not None

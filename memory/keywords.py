@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory.bookmarks import FEWEST, MOST, PageWords, parse_page_ref, tidy
+from memory.bookmarks import FEWEST, MOST, PageWords, one_page, tidy
 from memory.jsontext import object_in, objects_in, without_thoughts
 from memory.language import terms
 from memory.templates import Template
@@ -207,20 +207,12 @@ def read_pages(raw: str, offered: Sequence[int]) -> tuple[dict[int, tuple[str, .
         return {}, object_in(raw)[1] or 'there is no list "pages" in it'
     found: dict[int, tuple[str, ...]] = {}
     for row in rows:
-        page = _page(row.get("page")) if isinstance(row, dict) else 0
+        page = one_page(row.get("page")) if isinstance(row, dict) else 0
         if page in offered and page not in found:
             keywords, error = _chosen(row)
             if not error:
                 found[page] = keywords
     return found, "" if found else "it names none of the pages that were offered, or no keywords for them"
-
-
-def _page(ref: Any) -> int:
-    try:
-        first, last = parse_page_ref(ref) if isinstance(ref, str | int) else (0, 1)
-    except ValueError:
-        return 0
-    return first if first == last else 0
 
 
 def _apart(found: Mapping[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:

@@ -72,13 +72,24 @@ _UNSPACED = re.compile(rf"[{UNSPACED}]")
 _CJK = re.compile(rf"[{CJK}]")
 
 
-@lru_cache(maxsize=16_384)  # a turn is read when it comes, when it is looked for, when a setting is tried
+CACHED = 2_000  # characters; the terms of longer texts are not kept
+
+
 def terms(text: str) -> tuple[str, ...]:
     """Search terms in order, repeats kept; () for a text without any.
 
     >>> terms("The GPT模型 costs 8,000 dollars, not 9.5")
     ('gpt', '模型', 'cost', '8000', 'dollar', 'not', '9.5')
     """
+    return _short_terms(text) if len(text) <= CACHED else _terms(text)
+
+
+@lru_cache(maxsize=8_192)  # a turn is read when it comes, when it is looked for, when a setting is tried
+def _short_terms(text: str) -> tuple[str, ...]:
+    return _terms(text)
+
+
+def _terms(text: str) -> tuple[str, ...]:
     if text.isascii():
         return tuple(term for word in _ASCII_TERM.findall(text.lower()) if (term := _term(word)))
     found: list[str] = []

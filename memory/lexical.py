@@ -133,8 +133,7 @@ class TextIndex:
         return len(self._turns)
 
     def __repr__(self) -> str:
-        self._post()
-        return f"<TextIndex of {len(self)} turns, {len(self._postings)} terms>"
+        return f"<TextIndex of {len(self)} turns on {len(self._on_page)} pages>"
 
     @property
     def pages(self) -> Ints:

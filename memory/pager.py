@@ -630,8 +630,10 @@ class Pager:
     def find(self, question: str, k: int, by: str, *, text_id: int = 0, everywhere: bool = False) -> Ranking:
         """The pages that left the window, or all of them, against a question; what came of it is in the log."""
         gone = None if everywhere else [p.number for p in self.state.evicted]
+        since = self.clock()
         ranking = self.finder.rank(question, k, self.state.settings, among=gone, used=self._used_of_late())
-        self.add(self.finder.record(ranking, text_id or self.said(question), by, k))
+        ms = round((self.clock() - since).total_seconds() * 1000, 3)
+        self.add(self.finder.record(ranking, text_id or self.said(question), by, k, ms))
         return ranking
 
     def _used_of_late(self) -> dict[int, float]:

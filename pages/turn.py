@@ -9,6 +9,9 @@ from workbench.components.heading import heading
 from workbench.components.prompt import prompt
 from workbench.components.reading import beside
 from workbench.components.scrubber import scrubber
+from workbench.state import Place
+from workbench.views.turn import TurnView
+from workbench.words import Words
 
 
 @st.fragment(key=live.WINDOW)
@@ -20,8 +23,7 @@ def step() -> None:
         if here is None or not here.stream.turns:
             notice.empty(say) if here is None else notice.quiet(say("trace.none"), say("trace.none.says"))
             return
-        round_ = trace.chosen_round(here)
-        view, acts = state.trace(here, round_), live.Acts(here, say)
+        view, acts = state.trace(here, trace.chosen_round(here)), live.Acts(here, say)
         heading(say("trace.title", step=view.step), here.row.title, trace.badges(view, say), say)
         scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
         if not here.has_decisions:
@@ -29,53 +31,62 @@ def step() -> None:
             return
         trace.sums(view, say)
         trace.notices(view, say)
-        left, right = st.columns([1, 1], gap="medium")
-        with left.container(border=True, height="stretch"):
-            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-                trace.section(say("trace.input"), "forum")
-                state.door("live", say("trace.window"), "monitoring")
-            chat(
-                state.with_marks(view.messages, here),
-                say,
-                acts.mark("chat"),
-                acts.read("chat"),
-                evidence=view.evidence,
-                at_end=False,
-            )
-            trace.evidence(view, say)
-        with right.container(border=True, height="stretch"):
-            beside(here, say, acts, lambda: trace.events(view, say, acts))
-        left, right = st.columns([1, 1], gap="medium")
-        with left.container(border=True, height="stretch"):
-            trace.section(say("trace.evictions"), "logout", str(len(view.evictions)))
-            trace.each(trace.eviction, view.evictions, say, acts, say("trace.no_evictions"))
-        with right.container(border=True, height="stretch"):
-            trace.section(say("trace.recalls"), "history", str(len(view.recalls)))
-            trace.each(trace.recall, view.recalls, say, acts, say("trace.no_recalls"))
-            if view.retrievals:
-                trace.each(trace.retrieved, view.retrievals, say, acts, "")
+        came_in(view, here, say, acts)
+        left_and_came_back(view, say, acts)
         with st.container(border=True):
             trace.section(say("trace.ask"), "search")
             trace.ask(here, say, acts)
-        with st.container(border=True):
-            trace.section(say("trace.prompt"), "notes", say("tokens", tokens=view.prompt_tokens))
-            trace.rounds(view, say, here)
-            trace.sections(view, say)
-            prompt(view.prompt, say, key="prompt")
-        with st.container(border=True):
-            trace.section(say("trace.calls"), "smart_toy", str(len(view.calls)))
-            trace.calls(view, say)
-        left, right = st.columns([1, 1], gap="medium")
-        with left.container(border=True, height="stretch"):
-            trace.section(say("trace.used"), "format_quote", str(len(view.used)))
-            trace.used(view, say, acts)
-            trace.section(say("trace.bookmarks"), "bookmarks", str(len(view.bookmarks)))
-            trace.bookmarks(view, say)
-        with right.container(border=True, height="stretch"):
-            trace.section(say("trace.latency"), "timer")
-            trace.latency(view, say)
+        read_and_said(view, here, say)
+        afterwards(view, say, acts)
         live.followed(here)
         state.ahead(here, view)
+
+
+def came_in(view: TurnView, here: Place, say: Words, acts: live.Acts) -> None:
+    left, right = st.columns([1, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            trace.section(say("trace.input"), "forum")
+            state.door("live", say("trace.window"), "monitoring")
+        rows = state.with_marks(view.messages, here)
+        chat(rows, say, acts.mark("chat"), acts.read("chat"), evidence=view.evidence, at_end=False)
+        trace.evidence(view, say)
+    with right.container(border=True, height="stretch"):
+        beside(here, say, acts, lambda: trace.events(view, say, acts))
+
+
+def left_and_came_back(view: TurnView, say: Words, acts: live.Acts) -> None:
+    left, right = st.columns([1, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        trace.section(say("trace.evictions"), "logout", str(len(view.evictions)))
+        trace.each(trace.eviction, view.evictions, say, acts, say("trace.no_evictions"))
+    with right.container(border=True, height="stretch"):
+        trace.section(say("trace.recalls"), "history", str(len(view.recalls)))
+        trace.each(trace.recall, view.recalls, say, acts, say("trace.no_recalls"))
+        trace.each(trace.retrieved, view.retrievals, say, acts, "")
+
+
+def read_and_said(view: TurnView, here: Place, say: Words) -> None:
+    with st.container(border=True):
+        trace.section(say("trace.prompt"), "notes", say("tokens", tokens=view.prompt_tokens))
+        trace.rounds(view, say, here)
+        trace.sections(view, say)
+        prompt(view.prompt, say, key="prompt")
+    with st.container(border=True):
+        trace.section(say("trace.calls"), "smart_toy", str(len(view.calls)))
+        trace.calls(view, say)
+
+
+def afterwards(view: TurnView, say: Words, acts: live.Acts) -> None:
+    left, right = st.columns([1, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        trace.section(say("trace.used"), "format_quote", str(len(view.used)))
+        trace.used(view, say, acts)
+        trace.section(say("trace.bookmarks"), "bookmarks", str(len(view.bookmarks)))
+        trace.bookmarks(view, say)
+    with right.container(border=True, height="stretch"):
+        trace.section(say("trace.latency"), "timer")
+        trace.latency(view, say)
 
 
 step()

@@ -276,12 +276,12 @@ def ask(
 ) -> None:
     """Which page would answer a question, with every score and the reason of every page that would not come."""
     from memory.stores.sql import Store
-    from memory.stores.vector_source import vectors_in
+    from memory.stores.vector_source import StoredVectors
     from workbench.views.retrieval import ask as asked
 
     with Store.open(store, readonly=True) as opened:
         scope = _scope(opened, user, conversation, run)
-        view = asked(opened, scope, question, turn=turn, k=k, strategy=strategy, vectors=vectors_in(opened))
+        view = asked(opened, scope, question, turn=turn, k=k, strategy=strategy, vectors=StoredVectors(opened))
         _json(view.to_dict()) if json else terminal.retrieval(view)
 
 
@@ -466,10 +466,9 @@ def jobs(
 def _embedder(store: Store, name: str | None) -> Embedder:
     """The one named, else the one that made the store's vectors, else the default."""
     from memory.models.embedding import named
-    from memory.stores.embedded import maker
+    from memory.stores.vector_source import embedder_of
 
-    made_by = maker(store)
-    return named(name or (made_by.name if made_by else ""))
+    return named(name) if name else embedder_of(store)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from memory.engine import Engine, Reply
 from memory.errors import EngineError
 from memory.scope import Scope
 from memory.stores.sql import Store
-from memory.stores.vector_source import vectors_in
+from memory.stores.vector_source import StoredVectors
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
@@ -49,7 +49,7 @@ def page(where: Place, number: int, at_turn: int | None = None) -> PageView:
 def ask(where: Place, question: str, at_turn: int = 0) -> RetrievalView:
     """Which page would answer, among all as of a turn (0: now): each score, and why the others would not come."""
     store, scope = _place(where)
-    return retrieval_view.ask(store, scope, question, turn=at_turn, vectors=vectors_in(store))
+    return retrieval_view.ask(store, scope, question, turn=at_turn, vectors=StoredVectors(store))
 
 
 USAGE = """\

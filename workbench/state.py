@@ -24,7 +24,7 @@ from memory.errors import EngineError, NotFound, StoreReadOnly
 from memory.events import TurnMarked
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
-from memory.stores.vector_source import StoredVectors, vectors_in
+from memory.stores.vector_source import StoredVectors
 from workbench import components
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
@@ -242,17 +242,16 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
 
 def asked(here: Place, question: str) -> RetrievalView:
     """What the question would find as of the turn that is shown."""
-    return _asked(open_store(), here.scope, here.stream.version, here.generation, here.at, question)
+    store = open_store()
+    key = (here.scope, here.stream.version, here.generation, here.at, question)
+    return _asked(store, *key, StoredVectors(store).newest())
 
 
 @lru_cache(maxsize=50)
-def _asked(store: Store, scope: Scope, version: int, generation: int, turn: int, question: str) -> RetrievalView:
-    return retrieval_view.ask(store, scope, question, turn=turn, vectors=_vectors(store, generation))
-
-
-@lru_cache(maxsize=4)
-def _vectors(store: Store, generation: int) -> StoredVectors | None:
-    return vectors_in(store)
+def _asked(
+    store: Store, scope: Scope, version: int, generation: int, turn: int, question: str, vectors: tuple[str, int]
+) -> RetrievalView:
+    return retrieval_view.ask(store, scope, question, turn=turn, vectors=StoredVectors(store))
 
 
 def with_marks(rows: Sequence[ChatRow], here: Place) -> Sequence[ChatRow]:
@@ -313,7 +312,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 
 def forget() -> None:
     """Drop everything that is kept, stores too."""
-    for kept in (_open, _conversations, _window, _page, _trace, _marks):
+    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks):
         kept.cache_clear()
 
 

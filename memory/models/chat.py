@@ -168,7 +168,7 @@ def load() -> None:
     complete(OFFLINE, [{"role": "user", "content": "Hello."}], on_text=lambda piece: None)
 
 
-def _litellm() -> Any:
+def litellm_ready() -> Any:
     """litellm without network at import, without its own log lines, and with the embedded model."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_LOG", "ERROR")
@@ -182,10 +182,10 @@ def _litellm() -> Any:
 
 
 def _whole(request: Mapping[str, Any]) -> _Heard:
-    litellm = _litellm()
+    litellm = litellm_ready()
     try:
         response = litellm.completion(**{**request, "stream": False})
-    except _provider_errors() as error:
+    except provider_errors() as error:
         raise explained(error, request) from None  # the cause may quote the key
     heard = _Heard(usage=getattr(response, "usage", None))
     for choice in response.choices[:1]:
@@ -218,12 +218,12 @@ def _streamed(request: Mapping[str, Any], on_text: Callable[[str], None]) -> _He
 
 def _chunks(request: Mapping[str, Any], heard: _Heard) -> Iterator[Any]:
     """Only the stream's own errors are explained; those of the reader pass through and close the stream."""
-    litellm = _litellm()
+    litellm = litellm_ready()
     stream = None
     try:
         stream = litellm.completion(**{**request, "stream": True, "stream_options": {"include_usage": True}})
         yield from stream
-    except _provider_errors() as error:
+    except provider_errors() as error:
         if not heard.text and not heard.calls:
             raise explained(error, request) from None
         partial = readable(heard.text)
@@ -281,7 +281,7 @@ def _used(heard: _Heard, request: Mapping[str, Any]) -> tuple[int, int]:
 
 def _entry(llm: str) -> Mapping[str, Any]:
     """The model's row in litellm's table, {} if there is none; litellm's own look-up may ask a server."""
-    table = _litellm().model_cost
+    table = litellm_ready().model_cost
     provider, _, name = llm.partition("/")
     row = table.get(llm)
     if row is None and table.get(name, {}).get("litellm_provider") == provider:
@@ -292,7 +292,7 @@ def _entry(llm: str) -> Mapping[str, Any]:
 def _cost_usd(llm: str, prompt_tokens: int, completion_tokens: int, usage: Any) -> float | None:
     if "input_cost_per_token" not in _entry(llm):
         return None
-    paid = _litellm().cost_per_token(
+    paid = litellm_ready().cost_per_token(
         model=llm, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, usage_object=usage
     )
     return float(sum(paid))
@@ -301,7 +301,7 @@ def _cost_usd(llm: str, prompt_tokens: int, completion_tokens: int, usage: Any) 
 # What went wrong, in words
 
 
-def _provider_errors() -> tuple[type[Exception], ...]:
+def provider_errors() -> tuple[type[Exception], ...]:
     import httpx
     import openai
 
@@ -471,7 +471,7 @@ def _secrets(request: Mapping[str, Any]) -> list[str]:
 def _what_key(llm: str, request: Mapping[str, Any]) -> str:
     if request.get("api_key"):
         return "check the option api_key, and what it may do"
-    litellm = _litellm()
+    litellm = litellm_ready()
     missing = litellm.validate_environment(model=llm)["missing_keys"]
     if missing:
         either = all(name.endswith("API_KEY") for name in missing)

@@ -209,10 +209,10 @@ def _grams(term: str) -> list[str]:
 
 def _asked(name: str, texts: list[str], options: Mapping[str, Any]) -> Vectors:
     request: dict[str, Any] = {"timeout": 60, **options, "model": name, "input": texts, "max_retries": 0}
-    litellm = chat._litellm()
+    litellm = chat.litellm_ready()
     try:
         response = litellm.embedding(**request)
-    except chat._provider_errors() as error:
+    except chat.provider_errors() as error:
         raise chat.explained(error, request) from None  # the cause may quote the key
     rows = [row if isinstance(row, Mapping) else row.model_dump() for row in response.data or ()]
     if len(rows) != len(texts):

@@ -47,13 +47,16 @@ AT_ONCE = 500  # hashes in one query
 _ONE = threading.Lock()  # one embedding at a time a process: two on two busy cores are slower than one after the other
 
 
-class Embeds(Protocol):
-    """What makes vectors: see memory.models.embedding.Embedder."""
-
+class Named(Protocol):
     @property
     def name(self) -> str: ...
     @property
     def identity(self) -> str: ...
+
+
+class Embeds(Named, Protocol):
+    """What makes vectors: see memory.models.embedding.Embedder."""
+
     @property
     def dims(self) -> int: ...
     def passages(self, texts: Sequence[str], /) -> Vector: ...
@@ -105,9 +108,30 @@ def vectors_of(store: Store, embedder: Embeds, texts: Sequence[str], *, question
         if db is None or made_by is None:
             return [None] * len(texts)
         check_same(made_by, embedder)
-        hashes = [digest(text, question=question) for text in texts]
-        known = _known(db, made_by, hashes)
-        return [_numbers(known[h], made_by) if h in known else None for h in hashes]
+        return _found(db, made_by, texts, question)
+
+
+def newest(store: Store) -> tuple[str, int]:
+    """Identity of the store's embedder, and the number of the newest vector: both change when there is news."""
+    with _reading(store) as db:
+        made_by = _maker(db) if db is not None else None
+        return ("", 0) if db is None or made_by is None else (made_by.identity, _last(db))
+
+
+def vectors_by(store: Store, texts: Sequence[str]) -> dict[str, Vector]:
+    """Of these texts, those that have a vector by the store's own embedder, whichever that is."""
+    with _reading(store) as db:
+        made_by = _maker(db) if db is not None else None
+        if db is None or made_by is None:
+            return {}
+        found = zip(texts, _found(db, made_by, texts, question=False), strict=True)
+        return {text: vector for text, vector in found if vector is not None}
+
+
+def _found(db: sqlite3.Connection, made_by: Maker, texts: Sequence[str], question: bool) -> list[Vector | None]:
+    hashes = [digest(text, question=question) for text in texts]
+    known = _known(db, made_by, hashes)
+    return [_numbers(known[h], made_by) if h in known else None for h in hashes]
 
 
 def embedded(
@@ -148,15 +172,9 @@ def put(
     with _writing(store) as db:
         if generation is not None and generation != store.generation():
             raise StaleAppend("words were deleted meanwhile; read the texts again, then embed them")
-        made_by = _maker(db) or _become(db, embedder, vectors.shape[1])
+        made_by = _maker(db) or _become(db, embedder.name, embedder.identity, vectors.shape[1])
         check_same(made_by, embedder, vectors.shape[1])
-        kept = [
-            (made_by.id, digest(text, question=question), np.ascontiguousarray(row, dtype="<f4").tobytes())
-            for text, row in zip(texts, vectors, strict=True)
-        ]
-        before = db.total_changes
-        db.executemany("INSERT OR IGNORE INTO vector (embedder, hash, numbers) VALUES (?, ?, ?)", kept)
-        return db.total_changes - before
+        return _keep(db, made_by, [digest(text, question=question) for text in texts], vectors)
 
 
 def adopt(store: Store, identity: str, name: str, hashes: Sequence[str], vectors: Vector) -> int:
@@ -165,16 +183,18 @@ def adopt(store: Store, identity: str, name: str, hashes: Sequence[str], vectors
     A store whose vectors are of another embedder takes none.
     """
     with _writing(store) as db:
-        made_by = _maker(db)
-        if made_by is None:
-            made_by = _become(db, _Elsewhere(name, identity, vectors.shape[1]), vectors.shape[1])
+        made_by = _maker(db) or _become(db, name, identity, vectors.shape[1])
         if (made_by.identity, made_by.dims) != (identity, vectors.shape[1]):
             return 0
-        rows = zip(hashes, np.ascontiguousarray(vectors, dtype="<f4"), strict=True)
-        before = db.total_changes
-        kept = [(made_by.id, hash_, row.tobytes()) for hash_, row in rows]
-        db.executemany("INSERT OR IGNORE INTO vector (embedder, hash, numbers) VALUES (?, ?, ?)", kept)
-        return db.total_changes - before
+        return _keep(db, made_by, hashes, vectors)
+
+
+def _keep(db: sqlite3.Connection, made_by: Maker, hashes: Sequence[str], vectors: Vector) -> int:
+    rows = zip(hashes, np.ascontiguousarray(vectors, dtype="<f4"), strict=True)
+    before = db.total_changes
+    kept = [(made_by.id, name, row.tobytes()) for name, row in rows]
+    db.executemany("INSERT OR IGNORE INTO vector (embedder, hash, numbers) VALUES (?, ?, ?)", kept)
+    return db.total_changes - before
 
 
 def _made(embedder: Embeds, texts: Sequence[str], question: bool) -> Vector:
@@ -202,26 +222,16 @@ def _maker(db: sqlite3.Connection) -> Maker | None:
     return None if row is None else Maker(*row)
 
 
-@dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    name: str
-    identity: str
-    dims: int
-
-
-def _become(db: sqlite3.Connection, embedder: Embeds | _Elsewhere, dims: int) -> Maker:
+def _become(db: sqlite3.Connection, name: str, identity: str, dims: int) -> Maker:
     """From now on the store's vectors are of this embedder; those of another one stay, in case it comes back."""
-    db.execute(
-        "INSERT OR IGNORE INTO embedder (identity, name, dims) VALUES (?, ?, ?)",
-        (embedder.identity, embedder.name, dims),
-    )
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder.identity,))
+    db.execute("INSERT OR IGNORE INTO embedder (identity, name, dims) VALUES (?, ?, ?)", (identity, name, dims))
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (identity,))
     made_by = _maker(db)
     assert made_by is not None
     return made_by
 
 
-def check_same(made_by: Maker, embedder: Embeds, dims: int = 0) -> None:
+def check_same(made_by: Maker, embedder: Named, dims: int = 0) -> None:
     if embedder.identity != made_by.identity:
         raise OtherEmbedder(
             f"the vectors of this store are of {made_by.identity}, not of {embedder.identity}: use "
@@ -248,7 +258,7 @@ def reindex(store: Store, embedder: Embeds, progress: Progress | None = None) ->
     with _writing(store) as db:
         made_by = _maker(db)
         if embedder.dims and (made_by is None or made_by.identity != embedder.identity):
-            made_by = _become(db, embedder, embedder.dims)
+            made_by = _become(db, embedder.name, embedder.identity, embedder.dims)
         mine = made_by is not None and made_by.identity == embedder.identity
         known = _known(db, made_by, list(wanted)).keys() if made_by is not None and mine else set()
     missing = [(text, question) for h, (text, question) in wanted.items() if h not in known]
@@ -257,7 +267,7 @@ def reindex(store: Store, embedder: Embeds, progress: Progress | None = None) ->
         vectors = _made(embedder, texts, question)
         if not made and not mine:  # a model that did not say how many numbers it makes
             with _writing(store) as db:
-                _become(db, embedder, vectors.shape[1])
+                _become(db, embedder.name, embedder.identity, vectors.shape[1])
         made += put(store, embedder, texts, vectors, question=question, generation=generation)
     return Reindexed(embedder.identity, len(wanted), len(wanted) - len(missing), made)
 
@@ -287,7 +297,11 @@ def _batches(missing: Sequence[tuple[str, bool]]) -> Iterator[tuple[list[str], b
 def last(store: Store) -> int:
     """The number of the newest vector; 0: none."""
     with _reading(store) as db:
-        return 0 if db is None else int(db.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0])
+        return 0 if db is None else _last(db)
+
+
+def _last(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0])
 
 
 def since(store: Store, made_by: Maker, n: int, limit: int) -> list[tuple[int, str, Vector]]:

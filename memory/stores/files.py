@@ -194,6 +194,10 @@ def of_sqlite(error: BaseException | None, file: Path) -> StoreError:
     return StoreError(f"{file}: {said}")
 
 
+def first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
 # ── what is derived ───────────────────────────────────────────────────────────────────────────────────
 
 

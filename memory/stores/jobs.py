@@ -32,7 +32,7 @@ from memory.stores.searchable import rows_of_page
 from memory.stores.tables import EVENT, JOB, META, STREAM, event_of, from_us, to_us
 
 if TYPE_CHECKING:
-    from memory.stores.embedded import Embeds
+    from memory.stores.embedded import Embeds, Named
     from memory.stores.sql import Store
 
 __all__ = ["EMBED", "Job", "Outcome", "Worked", "claim", "done", "embedding", "enqueue", "failed", "jobs", "work"]
@@ -197,6 +197,13 @@ def jobs(store: Store, *, user: str | None = None, state: str | None = None) -> 
     return sorted(found, key=lambda job: (RUNNING, QUEUED, FAILED, DONE).index(job.state))
 
 
+def is_due(store: Store, kind: str) -> bool:
+    """Whether a worker would find one of this kind now; costs a small query."""
+    with store.read() as connection:
+        mine = (JOB.c.kind == kind, JOB.c.state.in_((QUEUED, RUNNING)), JOB.c.due_us <= to_us(store.clock()))
+        return connection.scalar(select(JOB.c.id).where(*mine).limit(1)) is not None
+
+
 def retry(store: Store, job: int) -> None:
     """Queue a job again that stands as failed. Raises NotFound if none such has this number."""
     now = to_us(store.clock())
@@ -333,7 +340,7 @@ def embedding(embedder: Embeds) -> Does:
     return embed
 
 
-def queue_embedding(store: Store, embedder: Embeds) -> int:
+def queue_embedding(store: Store, embedder: Named) -> int:
     """Queue `embed` for each page that closed, or got another bookmark, since this was last asked. Returns how many.
 
     The log is what is not lost: how far it was looked through is committed with the jobs. Raises OtherEmbedder.

@@ -24,7 +24,8 @@ import pyarrow as pa
 from memory.errors import BadQuery
 from memory.show import Shown, table, text
 from memory.stores import views
-from memory.stores.files import LOG_FILE, derived_lock, drop_log
+from memory.stores.files import LOG_FILE, derived_lock, drop_log, first_line
+from memory.stores.tables import generation_of
 from memory.stores.views import ABOUT, VIEWS
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _read(truth: Connection, sql: str, params: Sequence[Any], columns: Mapping[s
 def _missing(store: Store, generation: int, marks: _Marks) -> _Batch:
     """The next rows that a copy lacks, all of one moment: no record comes before its words."""
     with store.read() as truth:
-        if _generation(truth) != generation:
+        if generation_of(truth) != generation:
             raise _Outdated("words were taken away")
         words = _read(truth, READ_WORDS, [marks.rev, BATCH], WORDS)
         return _Batch(
@@ -135,11 +136,6 @@ def _missing(store: Store, generation: int, marks: _Marks) -> _Batch:
             words,
             _read(truth, READ_EVENTS, [marks.seq, 0 if words.num_rows == BATCH else BATCH], EVENTS),
         )
-
-
-def _generation(truth: Connection) -> int:
-    row = truth.exec_driver_sql("SELECT value FROM meta WHERE key = 'generation'").first()
-    return int(row[0]) if row else 0
 
 
 def _marks(db: duckdb.DuckDBPyConnection) -> _Marks:
@@ -224,7 +220,7 @@ def _check_same(db: duckdb.DuckDBPyConnection, store: Store, prefix: str = "") -
         f"WHERE seq = (SELECT max(seq) FROM {prefix}raw.event)"
     ).fetchone()
     with store.read() as truth:
-        if _generation(truth) != about[1]:
+        if generation_of(truth) != about[1]:
             raise _Outdated("words were taken away")
         if last is not None:
             same = truth.exec_driver_sql(
@@ -247,7 +243,7 @@ def drain(store: Store) -> Drained:
     except duckdb.Error as error:
         if _is_taken(error):
             return Drained(skipped="another program has it open")
-        why = f"it cannot be used ({_first_line(error)})"
+        why = f"it cannot be used ({first_line(error)})"
     return _anew(store, why)
 
 
@@ -257,9 +253,9 @@ def _anew(store: Store, why: str) -> Drained:
     try:
         done = _drain(store)
     except (_Outdated, duckdb.Error) as error:  # a full disk, or a deletion meanwhile: the next drain tries again
-        logger.warning("%s could not be made: %s", store.path / LOG_FILE, _first_line(error))
+        logger.warning("%s could not be made: %s", store.path / LOG_FILE, first_line(error))
         drop_log(store.path)
-        return Drained(rebuilt=why, skipped=_first_line(error))
+        return Drained(rebuilt=why, skipped=first_line(error))
     return Drained(done.events, done.words, rebuilt=why)
 
 
@@ -281,10 +277,6 @@ def _is_taken(error: duckdb.Error) -> bool:
     return "lock on file" in str(error)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
-
-
 def compare(store: Store) -> tuple[int, int, list[str]]:
     """Events and words in `events.duckdb`, and where they differ from the truth. Being behind is no fault."""
     file = store.path / LOG_FILE
@@ -301,7 +293,7 @@ def compare(store: Store) -> tuple[int, int, list[str]]:
             ]
             return _one(db, "SELECT count(*) FROM raw.event"), _one(db, "SELECT count(*) FROM raw.word"), faults
     except (_Outdated, duckdb.Error) as error:
-        return 0, 0, [f"{LOG_FILE}: {_first_line(error)}; run `workbench rebuild`"]
+        return 0, 0, [f"{LOG_FILE}: {first_line(error)}; run `workbench rebuild`"]
 
 
 def _differences(
@@ -424,7 +416,7 @@ class Log:
             return self._copy()
         except duckdb.Error as error:  # damage in a part that the drain did not touch
             if not _is_taken(error):
-                _anew(self.store, f"it cannot be read ({_first_line(error)})")
+                _anew(self.store, f"it cannot be read ({first_line(error)})")
         except _Outdated:
             pass  # a deletion right now
         return self._copy_or_begin()
@@ -434,7 +426,7 @@ class Log:
         try:
             return self._copy()
         except (_Outdated, duckdb.Error) as error:
-            logger.info("the log is read from SQLite, for %s: %s", LOG_FILE, _first_line(error))
+            logger.info("the log is read from SQLite, for %s: %s", LOG_FILE, first_line(error))
         db = _in_memory()
         self._hollow, self._generation = 0, self.store.generation()
         _create(db, self._generation)
@@ -498,7 +490,7 @@ def _whole_events(store: Store, upto: int) -> Iterator[pa.Table]:
                 yield pa.Table.from_batches([part])
                 after = part["seq"][-1].as_py()
     except duckdb.Error as error:
-        logger.info("records are read from SQLite, for %s: %s", file, _first_line(error))
+        logger.info("records are read from SQLite, for %s: %s", file, first_line(error))
     while after < upto:
         with store.read() as truth:
             rows = _read(truth, READ_EVENTS, [after, min(BATCH, upto - after)], EVENTS)
@@ -525,6 +517,6 @@ def _told() -> Iterator[None]:
     except duckdb.CatalogException as error:
         raise BadQuery(f"{error}\nThe views are: {', '.join(VIEWS)}.") from error
     except duckdb.TransactionException as error:
-        raise BadQuery(f"the log is read-only: use {ALLOWED} ({_first_line(error)})") from error
+        raise BadQuery(f"the log is read-only: use {ALLOWED} ({first_line(error)})") from error
     except duckdb.Error as error:
         raise BadQuery(str(error)) from error

@@ -49,6 +49,7 @@ from memory.stores.tables import (
     Stream,
     event_of,
     from_us,
+    generation_of,
     stream_of,
     to_us,
 )
@@ -364,7 +365,7 @@ class Store:
     def generation(self) -> int:
         """Grows with everything that takes words away; caches of an older generation are void."""
         with self.read() as connection:
-            return int(connection.scalar(select(META.c.value).where(META.c.key == "generation")) or 0)
+            return generation_of(connection)
 
     def watcher(self) -> Watcher:
         """A cheap number that changes whenever another connection commits."""

@@ -17,7 +17,6 @@ from memory.stores.embedded import last, maker
 from memory.stores.files import derived_lock
 
 if TYPE_CHECKING:
-    from memory.models.embedding import Embedder
     from memory.stores.sql import Store
 
 logger = logging.getLogger(__name__)
@@ -90,7 +89,6 @@ class Following:
         self._index_at = time.monotonic() + index_every_s
         self._seq = -1  # the last event that events.duckdb took up …
         self._indexed = (-1, -1)  # … and that vectors.lance did, with the last vector
-        self._embedder: Embedder | None = None
         self._stop = threading.Event()
         # No daemon: one that is inside DuckDB when Python ends takes the process down, one in the middle of an import
         # holds it up for ever. It ends by itself instead. Said aloud, for a thread inherits it from its maker.
@@ -115,24 +113,25 @@ class Following:
             now = time.monotonic()
             if now >= due:
                 self._once(index=now >= self._index_at)
-                self._embed()
                 due = time.monotonic() + self._every_s
+                self._embed(due)
 
     def _is_over(self) -> bool:
         return self._stop.is_set() or not threading.main_thread().is_alive()
 
-    def _embed(self) -> None:
-        """Pages that closed get their vectors once the store has an embedder, a job at a time until the end."""
-        from memory.models.embedding import named
-        from memory.stores.jobs import EMBED, embedding, queue_embedding, work
+    def _embed(self, until: float) -> None:
+        """Pages that closed get their vectors once the store has an embedder, which is loaded when there is a job."""
+        from memory.stores.jobs import EMBED, embedding, is_due, queue_embedding, work
+        from memory.stores.vector_source import embedder_of
 
         try:
             made_by = maker(self.store)
             if made_by is None:
                 return
-            by = self._embedder = self._embedder or named(made_by.name)
-            if by.identity == made_by.identity:  # else `workbench reindex` has to decide whose vectors these are
-                work(self.store, {EMBED: embedding(by)}, until=self._is_over, queue=lambda s: queue_embedding(s, by))
+            queue_embedding(self.store, made_by)
+            if is_due(self.store, EMBED):
+                does = {EMBED: embedding(embedder_of(self.store))}
+                work(self.store, does, until=lambda: self._is_over() or time.monotonic() >= until)
         except EngineError as error:
             logger.warning("no vectors are made in %s: %s", self.store.path, error)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Index, LargeBinary, Table, UniqueConstraint
+from sqlalchemy import Connection, Index, LargeBinary, Table, UniqueConstraint
 from sqlalchemy.orm import registry
 from sqlmodel import Column, Field, SQLModel
 
@@ -143,6 +143,12 @@ TABLES: dict[str, Table] = dict(Row.metadata.tables)
 META, STREAM, EVENT, TEXT, SNAPSHOT, LEASE, JOB, MIGRATION = (
     TABLES[name] for name in ("meta", "stream", "event", "text", "snapshot", "lease", "job", "migration")
 )
+
+
+def generation_of(truth: Connection) -> int:
+    """As of the transaction that is open; it grows with everything that takes words away."""
+    row = truth.exec_driver_sql("SELECT value FROM meta WHERE key = 'generation'").first()
+    return int(row[0]) if row else 0
 
 
 GIVE_BACK = "UPDATE lease SET until_us = 0 WHERE stream = :stream AND owner = :owner AND fence = :fence"

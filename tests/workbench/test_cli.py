@@ -1,27 +1,11 @@
 """The command as a person uses it: what it prints, what it says when something is wrong, how it ends."""
 
-import contextlib
-import io
 import json
-import sys
 
 import pytest
 
 from sessions.demo import demo_files
-from workbench.cli import main
-
-
-def run(*args: object, ok: bool = True) -> str:
-    """Standard output of `workbench …`; with what it says on standard error if it is to fail."""
-    out, err = io.StringIO(), io.StringIO()
-    argv, sys.argv = sys.argv, ["workbench", *map(str, args)]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    assert (ended.value.code in (None, 0)) == ok, out.getvalue() + err.getvalue()
-    return out.getvalue() if ok else out.getvalue() + err.getvalue()
+from tests.workbench.conftest import run
 
 
 @pytest.fixture(scope="module")

@@ -200,7 +200,7 @@ def each(
 ) -> None:
     for index, row in enumerate(rows):
         draw(row, index, say, acts.read)
-    if not rows:
+    if not rows and nothing:
         st.caption(nothing)
 
 

@@ -13,7 +13,6 @@ from memory import show
 from memory.errors import BadMessage
 from memory.events import Candidate, PagesRetrieved
 from memory.finder import Finder, VectorSource
-from memory.retrieval import strategy_of
 from memory.scope import Scope
 from memory.show import Shown
 from memory.state import State
@@ -131,7 +130,6 @@ def ask(
     """
     if not question.strip():
         raise BadMessage("ask something: the question has no words")
-    strategy_of(strategy or "fusion")
     state = store.state(scope, store.version_at(scope, turn) if turn else None)
     texts = store.words(scope)
     finder = Finder.of(state, texts.__getitem__, vectors)

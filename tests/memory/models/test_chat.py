@@ -22,7 +22,7 @@ from memory.errors import (
     ToolsRefused,
     UnknownModel,
 )
-from memory.models.chat import OFFLINE, _litellm, arguments_in, complete, protocol_of, readable, window_of
+from memory.models.chat import OFFLINE, arguments_in, complete, litellm_ready, protocol_of, readable, window_of
 
 # litellm ignores these warnings itself, but pytest sets the filters anew for each test.
 pytestmark = [
@@ -481,7 +481,7 @@ def test_the_default_calls_recall_through_the_same_protocol(on_text):
 
 
 def test_the_default_has_the_async_calls_of_a_provider():
-    litellm = _litellm()
+    litellm = litellm_ready()
     call = {"model": OFFLINE, "messages": [*TALK, {"role": "user", "content": "What is my budget?"}]}
 
     async def both():
@@ -506,7 +506,7 @@ def test_callbacks_of_litellm_see_the_default_once_a_call(monkeypatch):
     def note(kwargs, response_obj, start_time, end_time):
         seen.put(kwargs["standard_logging_object"]["total_tokens"])
 
-    monkeypatch.setattr(_litellm(), "success_callback", [note])
+    monkeypatch.setattr(litellm_ready(), "success_callback", [note])
     whole = offline("thanks")
     offline("thanks", on_text=lambda text: None)
     assert {seen.get(timeout=10) for _ in range(2)} == {whole.prompt_tokens + whole.completion_tokens}

@@ -12,7 +12,7 @@ from memory.settings import Settings
 from memory.stores.embedded import reindex
 from memory.stores.sql import Store
 from memory.stores.sync import Following
-from memory.stores.vector_source import vectors_in
+from memory.stores.vector_source import StoredVectors
 
 NEVER_CLOSED = """
 import sys
@@ -53,7 +53,7 @@ def test_pages_that_close_get_their_vectors_in_the_background_once_the_store_has
         with Following(store, every_s=0.02):
             engine.say("The budget of the trip is 8,000 euros.")
             engine.say("Thank you.")
-            source, text = vectors_in(store), "user: The budget of the trip is 8,000 euros.\nassistant: Noted."
+            source, text = StoredVectors(store), "user: The budget of the trip is 8,000 euros.\nassistant: Noted."
             deadline = time.monotonic() + 20
             while text not in source.known([text]) and time.monotonic() < deadline:
                 time.sleep(0.05)

@@ -9,7 +9,7 @@ from memory.models.embedding import named
 from memory.settings import Settings
 from memory.stores.embedded import reindex
 from memory.stores.sql import Store
-from memory.stores.vector_source import vectors_in
+from memory.stores.vector_source import StoredVectors
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
 from workbench.views.retrieval import ask
@@ -70,9 +70,9 @@ def test_asking_leaves_no_trace(told):
 
 def test_with_vectors_there_are_two_channels_and_the_embedder_has_a_name(told):
     store, scope = told
-    assert vectors_in(store) is None
+    assert StoredVectors(store).newest() == ("", 0)
     reindex(store, named("hash"))
-    view = ask(store, scope, "What is the budget of the trip?", vectors=vectors_in(store))
+    view = ask(store, scope, "What is the budget of the trip?", vectors=StoredVectors(store))
     assert view.channels == ("words", "vectors")
     assert view.embedder == named("hash").identity
     assert view.chosen[0] == 2
