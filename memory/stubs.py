@@ -8,6 +8,7 @@ page's keywords amount to is worked out once (shelf.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from itertools import pairwise
 from math import ceil
 from operator import attrgetter
@@ -23,6 +24,7 @@ OPENED = 12  # stubs that opening a range shows at once
 NAMED = 6  # pages of a range that give it a keyword, at the most
 RANK = attrgetter("bookmark.weight", "importance", "number")
 MATCH = 2.0  # what a word shared with the message is worth beside weight and recency
+NOTICED = 8  # bookmarks that a message brings forward: each one among hidden ones costs another range as well
 
 Write = Callable[[str], int]
 
@@ -59,9 +61,12 @@ def _tokens(page: Page) -> int:
 
 
 def _by_worth(gone: Sequence[Page], matches: Mapping[int, int], pages: int) -> list[int]:
-    """Places in `gone`, the most worth showing first."""
+    """Places in `gone`, the most worth showing first. Only the best matches count: many share a word or two."""
+    numbers = {page.number for page in gone}
+    best = nlargest(NOTICED, ((shared, page) for page, shared in matches.items() if page in numbers))
+    match = {page: MATCH * shared for shared, page in best}
     worths = [
-        (MATCH * matches.get(page.number, 0) + (page.bookmark.weight if page.bookmark else 0) + page.number / pages, i)
+        (match.get(page.number, 0) + (page.bookmark.weight if page.bookmark else 0) + page.number / pages, i)
         for i, page in enumerate(gone)
     ]
     return [i for _, i in sorted(worths, reverse=True)]
@@ -102,7 +107,8 @@ def _runs(gone: Sequence[Page], shown: set[int]) -> Iterator[range]:
 def range_of(run: Sequence[Page], words: Words, write: Write, longest: int) -> RangeStub:
     """One stub for several bookmarked pages: a keyword each of its weightiest and newest ones, as many as fit."""
     keywords: dict[str, None] = {}
-    for page in sorted(sorted(run, key=RANK, reverse=True)[:NAMED], key=attrgetter("number")):
+    # Backwards, for where all weigh the same the newest are the ones, and nothing after them has to be moved.
+    for page in sorted(nlargest(NAMED, reversed(run), key=RANK), key=attrgetter("number")):
         if page.bookmark and page.bookmark.keywords:
             keywords[words(page.bookmark.keywords).split(",")[0]] = None
     first, last = run[0].number, run[-1].number
