@@ -7,7 +7,6 @@ decides about pages (pager.py does), nor what a model may ask (operations.py).
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,22 +16,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from memory import templates, tokens
-from memory.cooperative import Decision, Summary, decide
-from memory.errors import ContextOverflow, EngineError, ModelCut, ModelError, NotFound, RecallLoop, ToolsRefused
-from memory.events import MemoryWorkFailed, ModelCalled, ModelFailed, PagesRecalled
+from memory import tokens, work
+from memory.calling import Caller, Complete, arguments_of, called, note_failure
+from memory.errors import ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
+from memory.events import MemoryWorkFailed, PagesRecalled
 from memory.journal import MemoryJournal
-from memory.keywords import Ask, Improved, Outcome, Unreadable, improve_bookmarks
 from memory.look import Window, window_now
-from memory.models.backoff import Backoff, persistent
 from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
 from memory.operations import ROOMY, TOOLS, Operation, Speech, of_answer, of_call, offer, offered, schema
-from memory.pager import Pager, Request, Said
+from memory.pager import Pager, Said
 from memory.pages import Page
 from memory.prompt import MARKS, Message, call_tokens, offers_recall
+from memory.recalls import Request
 from memory.redaction import clean
 from memory.scope import LIVE, Scope
-from memory.serving import Served, is_due, names, needs_no_answer, serve
+from memory.serving import Served, names, needs_no_answer, serve
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
 from memory.state import State
@@ -42,12 +40,9 @@ from memory.stores.sync import Following
 from memory.stores.vector_source import StoredVectors
 from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
+from memory.work import Worked
 
-Complete = Callable[..., Answer]
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
-TRIES = 4  # at one answer; where the reply waits for memory work, one
-WORK_TOKENS = 800  # of an answer about the memory
-ESCALATED = 0.7  # importance from which the chat model itself names a page: a change, "remember", a mark
 
 
 @dataclass(frozen=True)
@@ -80,15 +75,6 @@ class Reply(Shown):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Worked:
-    """What memory work came to: page numbers."""
-
-    improved: tuple[int, ...] = ()
-    failed: tuple[int, ...] = ()  # the rule-made bookmark stays
-    changed: tuple[int, ...] = ()  # meanwhile, so that the answer no longer fits
-
-
 class Engine(Shown):
     """
     >>> engine = Engine.open("store", user="ana", conversation="trip")     # doctest: +SKIP
@@ -113,13 +99,12 @@ class Engine(Shown):
         self.store = store
         self.scope = scope
         self.pager = pager
-        self._chat, self._options = chat, dict(options or {})
-        self._memory_options = None if memory_options is None else dict(memory_options)
-        self._sleep, self._chance = sleep, chance
+        own = None if memory_options is None else dict(memory_options)
+        self.caller = Caller(chat, dict(options or {}), own, timeout_s, sleep, chance)
         self._offered_for: Settings | None = None
         self._protocol = ("", "")
-        pager.consult = self._consult
-        self._timeout_s, self._wait_s = timeout_s, wait_s
+        pager.consult = lambda pages, message: work.consult(self.pager, self.caller, pages, message)
+        self._wait_s = wait_s
         self._owns_store = False
         self._following: Following | None = None
 
@@ -316,22 +301,24 @@ class Engine(Shown):
         llm, form = self.state.settings.llm, self._form(step, final=final)
         as_json = "schema" in form
         step.speech.begin(as_json=as_json)
-        answer = self._tried(
-            lambda: self._chat(
+        answer = self.caller.tried(
+            lambda: self.caller.chat(
                 llm,
                 chat,
                 **form,
-                timeout_s=self._timeout_s,
+                timeout_s=self.caller.timeout_s,
                 max_tokens=self.state.settings.reply_tokens,
                 on_text=step.speech.piece if step.streamed else None,
-                options=self._options,
+                options=self.caller.options,
             ),
-            lambda failure: self._note_failure(step.round, llm, failure),
+            lambda failure: note_failure(self.pager, step.round, llm, failure),
+            self.state.settings.retry_s,
         )
         step.speech.end(answer.text)
         step.clock.done("model")
         answer = _taken_apart(answer, step.round) if as_json else _with_ids(answer, step.round)
-        self.pager.add(self._called(answer, step.round, protocol=self._protocol[0] if form["tools"] or as_json else ""))
+        protocol = self._protocol[0] if form["tools"] or as_json else ""
+        self.pager.add(called(self.pager, answer, step.round, protocol=protocol))
         return answer
 
     def _form(self, step: _Step, *, final: bool) -> dict[str, Any]:
@@ -343,49 +330,6 @@ class Engine(Shown):
             known = [] if final else names(self.pager, step.served)
             return {"tools": [], "tool_choice": "auto", "schema": schema(known, told.operations)}
         return {"tools": [TOOLS[name] for name in told.operations], "tool_choice": "none" if final else "auto"}
-
-    def _tried(self, call: Callable[[], Answer], failed: Callable[[_Failure], None], tries: int = TRIES) -> Answer:
-        """The answer at the latest try; each failure is told before anybody waits."""
-        backoff = Backoff(self.state.settings.retry_s, tries)
-        return persistent(
-            call, backoff, lambda *failure: failed(_Failure(*failure)), sleep=self._sleep, chance=self._chance
-        )
-
-    def _called(self, answer: Answer, round_: int, *, task: str = "reply", protocol: str = "") -> ModelCalled:
-        said = self.pager.said
-        return ModelCalled(
-            round=round_,
-            llm=answer.llm,
-            prompt_tokens=answer.prompt_tokens,
-            completion_tokens=answer.completion_tokens,
-            cost_usd=answer.cost_usd,
-            ms=answer.ms,
-            finish=answer.finish_reason,
-            reply=said(answer.text) if answer.text else 0,
-            calls=tuple(Call(c.id, c.name, said(c.raw or _arguments(c))) for c in answer.calls),
-            task=task,
-            protocol=protocol,
-        )
-
-    def _note_failure(self, round_: int, llm: str, failure: _Failure, task: str = "reply") -> None:
-        error = failure.error
-        partial = error.partial if isinstance(error, ModelCut) else ""
-        asked, limit = (error.prompt_tokens, error.limit_tokens) if isinstance(error, ContextOverflow) else (0, 0)
-        self.pager.add(
-            ModelFailed(
-                round=round_,
-                llm=llm,
-                error=type(error).__name__,
-                message=clean(str(error)),
-                partial=self.pager.said(partial) if partial else 0,
-                task=task,
-                attempt=failure.attempt,
-                again_in_s=None if failure.again_in_s is None else round(failure.again_in_s, 3),
-                prompt_tokens=asked,
-                limit_tokens=limit,
-            )
-        )
-        self.pager.commit()
 
     def _commit(self, *, durable: bool = True, last: bool = False) -> None:
         """One on the way is seen by everybody at once, and on the disk for good with the next that is `durable`.
@@ -404,9 +348,9 @@ class Engine(Shown):
         if self.pager.offer.protocol == "schema":
             return self._exchange_in_words(answer, operations, step)
         said = self.pager.said  # results too: they may quote the user
-        calls = tuple(Call(c.id, c.name, said(_arguments(c))) for c in answer.calls)
+        calls = tuple(Call(c.id, c.name, said(arguments_of(c))) for c in answer.calls)
         size = MESSAGE_TOKENS + tokens.count(answer.text)
-        size += sum(call_tokens(c.name, _arguments(c), tokens.count) for c in answer.calls)
+        size += sum(call_tokens(c.name, arguments_of(c), tokens.count) for c in answer.calls)
         parts = (said(answer.text),) if answer.text else ()
         messages = [Message("assistant", "exchange", parts, size, calls=calls)]
         for operation in operations:
@@ -440,128 +384,20 @@ class Engine(Shown):
     @property
     def memory_llm(self) -> str:
         """Who does memory work; "": nobody, for the embedded responder draws no conclusions."""
-        llm = self.settings.memory_llm or self.settings.llm
-        return "" if llm == OFFLINE else llm
-
-    def _asking(self, llm: str, asked: list[Answer | _Failure], *, tries: int) -> Ask:
-        """A function that asks `llm` about the memory; what happens is kept in `asked`, for the log."""
-
-        def ask(prompt: str, shape: Mapping[str, Any]) -> str:
-            answer = self._tried(
-                lambda: self._chat(
-                    llm,
-                    [{"role": "user", "content": prompt}],
-                    tools=[],
-                    tool_choice="auto",
-                    schema=shape,
-                    timeout_s=self._timeout_s,
-                    max_tokens=WORK_TOKENS,
-                    on_text=None,
-                    options=self._options_of(llm),
-                ),
-                asked.append,
-                tries,
-            )
-            asked.append(answer)
-            return answer.text
-
-        return ask
-
-    def _options_of(self, llm: str) -> dict[str, Any]:
-        """A key goes to the provider that it was given for, and to no other."""
-        chat = self.settings.llm
-        if llm == chat:
-            return self._options
-        if self._memory_options is not None:
-            return self._memory_options
-        provider = llm.partition("/")[0] if "/" in llm else ""
-        return self._options if provider and chat.startswith(f"{provider}/") else {}
-
-    def _log_asked(self, task: str, llm: str, asked: Sequence[Answer | _Failure]) -> None:
-        for each in asked:
-            if isinstance(each, Answer):
-                self.pager.add(self._called(each, 0, task=task))
-            else:
-                self._note_failure(0, llm, each, task)
-
-    def _consult(self, pages: Sequence[Page], message: str) -> Decision:
-        """Whom cooperative eviction would keep, by the model; the draft is not written meanwhile."""
-        llm, asked = self.memory_llm, list[Answer | _Failure]()
-        if not llm:
-            return Decision(fallback="no model is set for memory work")
-        summaries = [Summary(p.number, f"{p.first}-{p.last}", self.pager.summary(p)) for p in pages]
-        decision = decide(summaries, message, self._asking(llm, asked, tries=1), self.settings.cooperative_asks)
-        self._log_asked("eviction", llm, asked)
-        if decision.raw:
-            self._note_unreadable("eviction", tuple(p.number for p in pages), llm, decision.fallback, decision.raw)
-        return decision
-
-    def _note_unreadable(self, task: str, pages: tuple[int, ...], llm: str, reason: str, raw: str = "") -> None:
-        self.pager.add(MemoryWorkFailed(task, pages, llm, clean(reason), self.pager.said(raw) if raw else 0))
+        return work.memory_llm(self.settings)
 
     def work(self, most: int = 20) -> Worked:
         """Do the memory work that is due: a model's keywords for up to `most` closed pages that have a rule's.
 
         The conversation is held to read and to write, not while the model is asked. Raises ConversationBusy.
         """
-        with self._held():
-            due = self._due()[:most]
-            words = {page.number: self.pager.spoken(page) for page in due}
-            others = {p.number: self.pager.summary(p) for p in self.state.pages.values() if p.closed and p.bookmark}
-        improved: list[int] = []
-        failed: list[int] = []
-        changed: list[int] = []
-        for llm in dict.fromkeys(map(self._namer, due)):
-            mine = [page for page in due if self._namer(page) == llm]
-            asked: list[Answer | _Failure] = []
-            outcomes = self._outcomes(llm, [words[p.number] for p in mine], others, asked)
-            with self._held():
-                self._log_asked("bookmark", llm, asked)
-                for outcome in outcomes:
-                    if isinstance(outcome, Unreadable):
-                        self._note_unreadable("bookmark", outcome.pages, llm, outcome.reason, outcome.raw)
-                        failed += outcome.pages
-                    else:
-                        old = next(p for p in mine if p.number == outcome.page)
-                        (improved if self._improve(old, outcome) else changed).append(outcome.page)
-                self.pager.commit()
-        return Worked(tuple(improved), tuple(failed), tuple(changed))
+        return work.work(self.pager, self.caller, self._held, self._failed_before, most)
 
-    def _due(self) -> list[Page]:
-        """Closed pages that a model is still to be asked about; where it failed once, the rule's keywords stay."""
-        due = [page for page in self.state.pages.values() if is_due(page, self.settings.bookmarks)]
-        if not due or not self.memory_llm:
-            return []
+    def _failed_before(self, task: str) -> set[int]:
+        """Pages that a model was asked about in vain."""
         failures = self.store.events(self.scope, kinds=["MemoryWorkFailed"])
-        failed = {n for e in failures if isinstance(e.body, MemoryWorkFailed) and e.body.task == "bookmark"
-                  for n in e.body.pages}  # fmt: skip
-        return [page for page in due if page.number not in failed]
-
-    def _namer(self, page: Page) -> str:
-        """The chat model itself at turning points, if there is a cheaper one for the rest."""
-        chat = self.settings.llm
-        return chat if page.importance >= ESCALATED and chat != OFFLINE else self.memory_llm
-
-    def _outcomes(
-        self, llm: str, pages: list[Any], others: Mapping[int, str], asked: list[Answer | _Failure]
-    ) -> list[Outcome]:
-        s = self.settings
-        template = templates.named(s.bookmark_template).with_key(s.bookmark_key)
-        ask = self._asking(llm, asked, tries=TRIES)
-        if s.bookmarks == "llm_batch":
-            return _or_failed(pages, lambda some: improve_bookmarks(some, ask, template, batch=True))
-        outcomes: list[Outcome] = []
-        for page in pages:
-            outcomes += _or_failed([page], lambda some: improve_bookmarks(some, ask, template, others=others))
-        return outcomes
-
-    def _improve(self, old: Page, outcome: Improved) -> bool:
-        """Put the model's keywords in place of the rule's, if the page is still what it was asked about."""
-        page = self.state.pages.get(old.number)
-        if page is None or page.turns != old.turns or not is_due(page, self.settings.bookmarks):
-            return False
-        self.pager.bookmark_as(page, outcome.keywords, self.settings.bookmarks)
-        return True
+        found = [e.body for e in failures if isinstance(e.body, MemoryWorkFailed)]
+        return {page for body in found if body.task == task for page in body.pages}
 
     # ── people ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -641,19 +477,6 @@ def resolved(settings: Settings) -> Settings:
     return settings.but(window_tokens=window_of(settings.llm) or UNKNOWN_WINDOW)
 
 
-def _or_failed(pages: list[Any], improve: Callable[[list[Any]], list[Outcome]]) -> list[Outcome]:
-    """What came of it; a model that could not be asked leaves these pages as they are, and the others alone."""
-    try:
-        return improve(pages)
-    except ModelError as error:
-        return [Unreadable(tuple(p.page for p in pages), f"{type(error).__name__}: {error}", "")]
-
-
-def _arguments(call: ToolCall) -> str:
-    """As the model reads them again: always an object, for some providers refuse anything else."""
-    return json.dumps(call.arguments, ensure_ascii=False)
-
-
 def _with_ids(answer: Answer, round_: int) -> Answer:
     """Each call with an id of its own: some models give none, or one for all."""
     calls: list[ToolCall] = []
@@ -683,13 +506,6 @@ def _parent(store: Store, scope: Scope) -> Stream | None:
     """The run that a new live run continues, if there is any with decisions in it."""
     runs = [s for s in store.streams(scope.user, scope.conversation) if s.scope.run not in (scope.run, "recorded")]
     return runs[0] if runs else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    error: ModelError
-    attempt: int
-    again_in_s: float | None
 
 
 class _Stages:

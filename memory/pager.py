@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from math import inf
 from typing import NamedTuple
 
-from memory import boundaries, cooperative, eviction, templates, tokens
-from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, made, parse_page_ref, stub
+from memory import boundaries, cooperative, eviction, recalls, templates, tokens
+from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, made, stub
 from memory.bookmarks import named as named_generator
 from memory.errors import BadMessage, UnknownName
 from memory.events import (
@@ -32,8 +31,6 @@ from memory.events import (
     PagesRecalled,
     PagesUsed,
     PromptAssembled,
-    RangeStub,
-    Refusal,
     SettingsChanged,
     StepAbandoned,
     StepFinished,
@@ -43,7 +40,7 @@ from memory.events import (
 from memory.finder import Finder, VectorSource
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
-from memory.pages import Bookmark, Page, guest_tokens
+from memory.pages import Bookmark, Page
 from memory.prompt import (
     CUT_TOKENS,
     PROTOCOLS,
@@ -56,19 +53,19 @@ from memory.prompt import (
     call_tokens,
     instruction_tokens,
 )
+from memory.recalls import Request
 from memory.redaction import Redact, clean, redact
 from memory.retrieval import Ranking, strategy_of
 from memory.settings import Settings
 from memory.state import apply
-from memory.stubs import arrange_stubs, open_range
+from memory.stubs import arrange_stubs
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
-from memory.window import Fill, can_be_free, fill, make_room, page_in, page_room, scaled
+from memory.window import Fill, can_be_free, fill, make_room, page_room, scaled
 
 NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
 CHOSEN = "model"  # origin of a bookmark that the model made by itself, in the conversation
-NAMED = 0.5  # what it adds to a page's score, in deviations, that the model named it
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
 
@@ -85,35 +82,6 @@ class Said:
     important: bool = False
     evidence: tuple[int, ...] = ()
     text_id: int = 0  # words that the store holds already
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a recall asks for: page names, turn ranges, a question, or several of these."""
-
-    pages: tuple[str, ...] = ()
-    question: str = ""
-    turns: tuple[tuple[int, int], ...] = ()
-    call: str = ""
-    by: str = "model"
-    evidence: tuple[int, ...] = ()
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """The parts of a request, taken apart."""
-
-    pages: list[int] = field(default_factory=list)
-    resident: list[int] = field(default_factory=list)
-    opened: list[RangeStub] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    note: str = ""
-
-    def want(self, page: Page, residents: Collection[int]) -> None:
-        target = self.resident if page.number in residents else self.pages
-        if page.number not in target:
-            target.append(page.number)
 
 
 Consult = Callable[[Sequence[Page], str], cooperative.Decision]  # undecided pages, the message
@@ -153,7 +121,7 @@ class Pager:
         self.track_use = track_use
         self._boundary, self._eviction, self._generator = boundary, eviction_policy, generator
         self.offer: Offer = RECALL_ONLY
-        self._instructions = instruction_tokens(tokens.count)
+        self.instructions = instruction_tokens(tokens.count)
         self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
         self._consulted = NOBODY_ASKED
         self._draft: list[Body] = []
@@ -201,7 +169,7 @@ class Pager:
     def offers(self, offer: Offer) -> None:
         """What the model may ask of its memory from the next prompt on, and how it is told."""
         self.offer = offer
-        self._instructions = instruction_tokens(tokens.count, offer)
+        self.instructions = instruction_tokens(tokens.count, offer)
 
     def _looked_up(self, s: Settings) -> _Strategies:
         if s.protocol not in PROTOCOLS:
@@ -248,7 +216,7 @@ class Pager:
         return self._place(said, MessageReplied)
 
     def _place(self, said: Said, kind: type[MessageReceived] | type[MessageReplied]) -> Turn:
-        most = page_room(self.state, self._instructions)
+        most = page_room(self.state, self.instructions)
         cap = min(self.state.settings.chunk_tokens, most)
         turns = self._turns(said, cap)
         words, rules = self.journal.words, self.strategies.rules
@@ -431,38 +399,27 @@ class Pager:
 
     @property
     def fill(self) -> Fill:
-        return fill(self.state, self._instructions)
+        return fill(self.state, self.instructions)
 
     def plan(self, message: str = "", text_id: int = 0) -> None:
         """Make room if the window is above its high watermark; arrange the stubs for this message; bring back what
         it asks for, if the settings want that. `text_id`: of the message's words.
         """
         self._about = message
-        self._arrange(message)  # guests may have left since, and their bookmarks take room again
+        self.arrange(message)  # guests may have left since, and their bookmarks take room again
         self._consulted = self._ask_whom_to_keep(message)
-        self._make_room(message)
+        self.make_room(message)
         if self._consulted.verdicts:  # they hold for the rest of the step
             self._consulted = replace(self._consulted, fallback=IN_BETWEEN)
         if message.strip() and self.state.settings.retrieve_k and self.state.evicted:
-            self._retrieve(message, text_id)
+            recalls.retrieve(self, message, text_id)
 
-    def _retrieve(self, message: str, text_id: int) -> None:
-        """Pages that the message brings back unasked."""
-        request = Request(question=message, by="message")
-        came: list[int] = []
-        for number in self.find(message, self.state.settings.retrieve_k, by="message", text_id=text_id).pages:
-            if self._bring(number, request, len(came), came, 0) is None:
-                came.append(number)
-        if came:
-            self._arrange(message)
-            self._make_room(message, need=1, keep=came)
-
-    def _make_room(self, message: str, need: int = 0, cause: str = "", keep: Collection[int] = ()) -> None:
+    def make_room(self, message: str, need: int = 0, cause: str = "", keep: Collection[int] = ()) -> None:
         """Until it is enough: what a page frees is known only once its bookmark is made."""
         score = self._score(message)
-        while leaving := make_room(self.state, self._instructions, score, need=need, cause=cause, keep=keep):
+        while leaving := make_room(self.state, self.instructions, score, need=need, cause=cause, keep=keep):
             self._evict(leaving)
-            self._arrange(message)
+            self.arrange(message)
 
     def _score(self, message: str) -> eviction.Score:
         """The policy, told what a page does not know of itself."""
@@ -491,7 +448,7 @@ class Pager:
         if self.consult is None or self.strategies.score is not eviction.cooperative:
             return NOBODY_ASKED
         self._consulted = NOBODY_ASKED
-        leaving = make_room(self.state, self._instructions, self._score(message))
+        leaving = make_room(self.state, self.instructions, self._score(message))
         rules = self._verdicts()
         if all(evicted.page in rules for evicted in leaving):
             return NOBODY_ASKED
@@ -507,7 +464,7 @@ class Pager:
         s = self.state.settings
         target = int(min(limit_tokens or s.window_tokens, s.window_tokens) * s.low_watermark)
         need = max(1, s.window_tokens - target + scaled(self.state, beside))
-        self._make_room(self._about, need=need, cause="the model took the prompt for too long")
+        self.make_room(self._about, need=need, cause="the model took the prompt for too long")
         return self.state.counts.evictions > before
 
     def _evict(self, leaving: Iterable[PageEvicted]) -> None:
@@ -519,7 +476,7 @@ class Pager:
                 evicted = replace(evicted, decided_by=by, why=why)
             self.add(evicted)
 
-    def _arrange(self, message: str) -> None:
+    def arrange(self, message: str) -> None:
         words, write = self.journal.words, self.journal.write
         arranged = arrange_stubs(self.state, self.finder.matches(message), words, write)
         if arranged:
@@ -530,7 +487,7 @@ class Pager:
         if exchange:
             exchange = self._fitting(exchange)
             beside = scaled(self.state, sum(m.tokens for m in exchange))
-            self._make_room(self._about, need=beside, cause="makes room for this step's recalls")
+            self.make_room(self._about, need=beside, cause="makes room for this step's recalls")
         write, words = self.journal.write, self.journal.words
         prompt = assemble(self.state, words, write, tokens.count, exchange, self._settled, self.offer)
         self.add(PromptAssembled(round_, prompt.rows, prompt.sections, prompt.tokens, prompt.hash))
@@ -538,7 +495,7 @@ class Pager:
 
     def _fitting(self, exchange: Sequence[Message]) -> Sequence[Message]:
         """Without its first calls and their results, where they cannot fit beside what they brought."""
-        room = can_be_free(self.state, self._instructions)
+        room = can_be_free(self.state, self.instructions)
         starts = [i for i, m in enumerate(exchange) if m.role == "assistant"]
         fitting = (exchange[i:] for i in starts if scaled(self.state, sum(m.tokens for m in exchange[i:])) <= room)
         return next(fitting, ())
@@ -551,119 +508,11 @@ class Pager:
         `came_before`: how many came in this step already; the settings cap the sum. `beside`: tokens of the calls
         and results of this step so far.
         """
-        question = self.said(request.question) if request.question else 0
-        wanted = self._wanted(request, question)
-        came: list[int] = []
-        for number in wanted.pages:
-            keep = [*came, *wanted.resident]  # who is told to be there must not leave for the next one
-            refusal = self._bring(number, request, came_before + len(came), keep, beside)
-            if refusal is None:
-                came.append(number)
-            else:
-                wanted.refused.append(refusal)
-        if came:  # other bookmarks stand now, perhaps longer ones
-            self._arrange(request.question)
-            self._make_room(request.question, need=1 + scaled(self.state, beside), keep=[*came, *wanted.resident])
-        record = PagesRecalled(
-            call=request.call,
-            by=request.by,
-            asked=tuple(wanted.asked),
-            question=question,
-            turns=request.turns or self._ranges([*wanted.pages, *wanted.resident]),
-            resident=tuple(wanted.resident),
-            came=tuple(came),
-            opened=tuple(wanted.opened),
-            refused=tuple(wanted.refused),
-            right=self._is_right(request.evidence, [*came, *wanted.resident]),
-            note=wanted.note,
-        )
-        self.add(record)
-        return record
-
-    def _wanted(self, request: Request, question: int) -> _Wanted:
-        wanted, residents = _Wanted(), set(self.state.resident)
-        for ref in request.pages:
-            self._named(ref, wanted, residents)
-        for first, last in request.turns:
-            for page in self.state.pages.values():
-                if page.first <= last and first <= page.last:
-                    wanted.want(page, residents)
-        if request.question and not wanted.opened and not request.turns:
-            self._by_content(request, question, wanted, residents)
-        return wanted
-
-    def _named(self, ref: str, wanted: _Wanted, residents: Collection[int]) -> None:
-        try:
-            first, last = parse_page_ref(ref)
-        except ValueError:
-            wanted.refused.append(Refusal("?", 'not a page\'s name; use "p3" or "p3-p41"'))
-            return
-        name = f"p{first}" if first == last else f"p{first}-p{last}"
-        wanted.asked.append(name)
-        if first > len(self.state.pages) or first < 1:
-            wanted.refused.append(Refusal(name, f"no such page; pages go from p1 to p{len(self.state.pages)}"))
-        elif first == last:
-            wanted.want(self.state.pages[first], residents)
-        else:
-            write, words = self.journal.write, self.journal.words
-            wanted.opened += open_range(self.state, first, last, words, write)
-
-    def _by_content(
-        self, request: Request, question: int, wanted: _Wanted, residents: Collection[int]
-    ) -> None:
-        """Pages whose content answers the question; a name that the model read off a bookmark is a hint.
-
-        The best by content come first, a named one's score counting half a deviation more; names are wanted whatever
-        they score, but last.
-        """
-        s = self.state.settings
-        ranking = self.find(request.question, s.recall_k, by=request.by, text_id=question)
-        wanted.note = ranking.note
-        for page in ranking.pages:
-            if len(wanted.pages) < s.recall_k or page in wanted.pages:
-                wanted.want(self.state.pages[page], residents)
-        named = {int(name[1:]) for name in wanted.asked if "-" not in name}
-        ranked = (*ranking.hits, *ranking.misses)
-        scores = {hit.page: hit.score + (NAMED if hit.page in named else 0.0) for hit in ranked}
-        wanted.pages.sort(key=lambda n: -scores.get(n, -inf))
+        return recalls.recall(self, request, came_before, beside)
 
     def find(self, question: str, k: int, by: str, *, text_id: int = 0, everywhere: bool = False) -> Ranking:
         """The pages that left the window, or all of them, against a question; what came of it is in the log."""
-        gone = None if everywhere else [p.number for p in self.state.evicted]
-        since = self.clock()
-        ranking = self.finder.rank(question, k, self.state.settings, among=gone, used=self._used_of_late())
-        ms = round((self.clock() - since).total_seconds() * 1000, 3)
-        self.add(self.finder.record(ranking, text_id or self.said(question), by, k, ms))
-        return ranking
-
-    def _used_of_late(self) -> dict[int, float]:
-        if not self.state.settings.use_weight:
-            return {}
-        heats = {p.number: p.heat_at(self.state.step) for p in self.state.pages.values()}
-        most = max(heats.values(), default=0.0)
-        return {number: heat / most for number, heat in heats.items()} if most else {}
-
-    def _bring(
-        self, number: int, request: Request, came: int, keep: Collection[int], beside: int
-    ) -> Refusal | None:
-        s, page = self.state.settings, self.state.pages[number]
-        if came >= s.page_ins:
-            return Refusal(page.name, f"{came} pages came back in this step already; page_ins is {s.page_ins}")
-        arrival = page_in(self.state, self._instructions, page, request.by, keep, beside)
-        if isinstance(arrival, Refusal):
-            return arrival
-        need = scaled(self.state, guest_tokens(page.turns)) + scaled(self.state, beside)
-        self._make_room(request.question, need=need, cause=f"makes room for {page.name}, recalled", keep=keep)
-        self.add(arrival)
-        return None
-
-    def _ranges(self, pages: Iterable[int]) -> tuple[tuple[int, int], ...]:
-        return tuple((self.state.pages[n].first, self.state.pages[n].last) for n in pages)
-
-    def _is_right(self, evidence: Collection[int], pages: Iterable[int]) -> bool | None:
-        if not evidence:
-            return None
-        return any(t.number in evidence for n in pages for t in self.state.pages[n].turns)
+        return recalls.find(self, question, k, by, text_id=text_id, everywhere=everywhere)
 
     # ── the end of a step ─────────────────────────────────────────────────────────────────────────────
 
@@ -676,7 +525,7 @@ class Pager:
         leaving = [page for page in self.state.guests if page.guest_until <= self.state.step]
         self.add(*(GuestLeft(page.number, page.number in names) for page in leaving))
         if leaving:
-            self._arrange(self._about)  # their bookmarks are back at once
+            self.arrange(self._about)  # their bookmarks are back at once
         for page in [p for p in self.state.residents if p.closed and p.bookmark is None]:
             self._bookmark(page)
         self.add(StepFinished(ms or {}))
@@ -693,7 +542,7 @@ class Pager:
         """Give the open step up: what was received stays, guests leave."""
         if guests := self.state.guests:
             self.add(*(GuestLeft(page.number, used=False) for page in guests))
-            self._arrange(self._about)
+            self.arrange(self._about)
         self.add(StepAbandoned(reason))
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
 from memory.events import OperationRefused, PagesRecalled
 from memory.operations import Forget, MakeBookmark, Malformed, Operation, Recall, Remember, SearchMemory
-from memory.pager import CHOSEN, Pager, Request
+from memory.pager import CHOSEN, Pager
 from memory.pages import Page
+from memory.recalls import Request
 from memory.state import State
 
 FOUND = 5  # pages that a search names

@@ -29,9 +29,10 @@ from memory.engine import resolved
 from memory.errors import BadSetting, NotFound, RecordingError
 from memory.events import Event, Refusal
 from memory.journal import MemoryJournal
-from memory.pager import Pager, Request, Said
+from memory.pager import Pager, Said
 from memory.pages import Page
 from memory.prompt import instruction_tokens
+from memory.recalls import Request
 from memory.scope import Scope
 from memory.settings import Settings
 from memory.show import Shown, columns, rows, table

@@ -18,8 +18,9 @@ from memory.bookmarks import Corpus, PageWords
 from memory.errors import BudgetTooSmall
 from memory.journal import MemoryJournal
 from memory.models.chat import Answer, ToolCall
-from memory.pager import Pager, Request, Said
+from memory.pager import Pager, Said
 from memory.prompt import Prompt
+from memory.recalls import Request
 from memory.settings import Settings
 from memory.state import State, fold
 from memory.tokens import count

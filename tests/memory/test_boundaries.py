@@ -232,4 +232,4 @@ def test_a_page_of_many_short_turns_can_still_be_recalled(window, boundary):
     """A recalled turn takes a header; a page of two hundred `ok` would need more than the window holds."""
     pager = driven([Step(1, answer=1)] * 90, Settings.of(window_tokens=window, reply_tokens=100, boundary=boundary))
     for gone in pager.state.evicted:
-        assert isinstance(page_in(pager.state, pager._instructions, gone, "model"), PagePagedIn)
+        assert isinstance(page_in(pager.state, pager.instructions, gone, "model"), PagePagedIn)

@@ -1,6 +1,7 @@
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import hypothesis
 import pytest
@@ -201,7 +202,7 @@ def test_our_own_responder_counts_as_we_do(opened):
         )
 
     engine = opened()
-    engine._chat = chat
+    engine.caller = replace(engine.caller, chat=chat)
     fill_up(engine)
     engine.say("What is the code of drawer 1?")
     assert engine.state.count_ratio == pytest.approx(1.0, abs=0.03)
@@ -261,7 +262,7 @@ def test_the_tool_is_offered_only_where_there_is_something_to_recall(opened):
         return model(llm, messages, tools=tools, **rest)
 
     engine = opened()
-    engine._chat = chat
+    engine.caller = replace(engine.caller, chat=chat)
     fill_up(engine)
     assert offered[0] == []
     assert offered[-1] == [RECALL_TOOL]

@@ -256,10 +256,10 @@ def test_what_a_page_frees_is_what_the_window_gains(each):
     evict = pager._evict
 
     def evicted(leaving):
-        pager._arrange("")
+        pager.arrange("")
         before = pager.fill.used
         evict(leaving)
-        pager._arrange("")
+        pager.arrange("")
         told, gained = sum(e.freed_tokens for e in leaving), before - pager.fill.used
         if pager.state.stubs.ranges or not all(e.freed_tokens for e in leaving):
             return  # bookmarks that fold take less than they did; a page smaller than its bookmark frees nothing

@@ -9,7 +9,8 @@ from memory.bookmarks import BOOKMARKS, BY_MODEL, parse_page_ref
 from memory.errors import BadMessage, StaleAppend, UnknownName
 from memory.events import StepFinished
 from memory.journal import MemoryJournal
-from memory.pager import Pager, Request, Said
+from memory.pager import Pager, Said
+from memory.recalls import Request
 from memory.settings import Settings
 from tests.memory.conftest import START, Step, drive, driven, pager_of, rebuilt, steps, text_of
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.pager import Request, Said
+from memory.pager import Said
 from memory.prompt import ORPHAN, Message, Prompt, offers_recall
+from memory.recalls import Request
 from memory.settings import Settings
 from memory.turns import Call
 from tests.memory.conftest import START, Step, driven, pager_of, text_of, unsound

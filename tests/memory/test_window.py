@@ -8,8 +8,9 @@ from memory.boundaries import BOUNDARIES
 from memory.errors import BudgetTooSmall
 from memory.events import PagePagedIn, Refusal
 from memory.eviction import EVICTION
-from memory.pager import Request, Said
+from memory.pager import Said
 from memory.prompt import RECALL_TOOL, offers_recall
+from memory.recalls import Request
 from memory.settings import Settings
 from memory.stubs import open_range
 from memory.tokens import count
@@ -57,7 +58,7 @@ def test_the_estimate_is_close_section_by_section(each):
     """Of the system prompt, bookmarks and recalled pages: within 2 % and a few tokens, without the safety margin."""
 
     def watch(pager, prompt):
-        seen = fill(pager.state, pager._instructions)
+        seen = fill(pager.state, pager.instructions)
         chat = prompt.to_chat(pager.journal.words)
         real = counted(chat, tools_of(pager))
         assert real <= prompt.tokens + 2
@@ -137,9 +138,9 @@ def test_the_window_takes_what_a_smaller_window_leaves_behind():
 def test_two_largest_pages_fit_beside_everything_that_stays():
     for ratio_margin in (0.0, 0.5):
         pager = pager_of(TINY.but(count_margin=ratio_margin), system=text_of(100))
-        room = page_room(pager.state, pager._instructions)
+        room = page_room(pager.state, pager.instructions)
         s = pager.state.settings
-        held = fill(pager.state, pager._instructions)
+        held = fill(pager.state, pager.instructions)
         assert (
             2 * scaled(pager.state, room) + held.system + scaled(pager.state, s.stub_budget + 16)
             <= s.window_tokens - s.reply_tokens
@@ -241,7 +242,7 @@ def test_a_page_that_can_never_fit_is_refused_with_both_figures():
     pager = driven([Step(600, answer=600)] * 4, Settings.of(window_tokens=8_000, reply_tokens=100, boundary="fixed_2"))
     pager.change_settings(pager.state.settings.but(window_tokens=1_000))
     drive(pager, [Step(20)])
-    refusal = page_in(pager.state, pager._instructions, pager.state.pages[1], "model")
+    refusal = page_in(pager.state, pager.instructions, pager.state.pages[1], "model")
     assert isinstance(refusal, Refusal)
     assert refusal.ref == "p1"
     assert refusal.reason.startswith("needs ")
@@ -251,7 +252,7 @@ def test_a_page_that_can_never_fit_is_refused_with_both_figures():
 @pytest.mark.parametrize(("guest_steps", "until"), [(1, 0), (3, 2)])
 def test_a_guest_stays_for_the_steps_that_the_settings_say(guest_steps, until):
     pager = driven(CHATTER, TINY.but(guest_steps=guest_steps))
-    arrival = page_in(pager.state, pager._instructions, pager.state.pages[1], "model")
+    arrival = page_in(pager.state, pager.instructions, pager.state.pages[1], "model")
     assert isinstance(arrival, PagePagedIn)
     assert arrival.until == pager.state.step + until
 
@@ -260,8 +261,8 @@ def test_a_page_that_is_back_soon_after_it_left_is_thrash():
     pager = driven(CHATTER, TINY.but(thrash_steps=1))
     recent = max(pager.state.evicted, key=lambda p: p.left_at)
     old = min(pager.state.evicted, key=lambda p: p.left_at)
-    assert page_in(pager.state, pager._instructions, recent, "model").thrash == (pager.state.step - recent.left_at <= 1)
-    assert not page_in(pager.state, pager._instructions, old, "model").thrash
+    assert page_in(pager.state, pager.instructions, recent, "model").thrash == (pager.state.step - recent.left_at <= 1)
+    assert not page_in(pager.state, pager.instructions, old, "model").thrash
 
 
 def test_a_model_that_counts_more_makes_the_window_smaller():

@@ -19,6 +19,7 @@ from memory import Engine
 from memory.errors import RecallLoop
 from memory.models.chat import complete
 from memory.operations import KEYS
+from memory.work import due_pages
 from tests.memory.conftest import Model, fill_up
 
 pytestmark = [
@@ -130,7 +131,7 @@ def test_under_the_schema_it_writes_json_that_names_only_pages_that_left(engine)
 
 
 def test_asked_for_keywords_every_page_ends_named_or_as_it_was(engine):
-    due = [p.number for p in engine._due()][:2]
+    due = [p.number for p in due_pages(engine.pager, engine._failed_before)][:2]
     worked = engine.work(most=2)
     assert len(due) == 2
     assert sorted((*worked.improved, *worked.failed)) == due

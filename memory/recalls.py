@@ -1,0 +1,196 @@
+"""Which pages come back into the window, and why the others do not: by name, by turns, by what they hold.
+
+Works on a pager's state; what a page's content has to do with a question is retrieval.py's, whether there is room
+window.py's. Every search and every recall ends in the log with what it considered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING
+
+from memory.bookmarks import parse_page_ref
+from memory.events import PagesRecalled, RangeStub, Refusal
+from memory.pages import Page, guest_tokens
+from memory.retrieval import Ranking
+from memory.stubs import open_range
+from memory.window import page_in, scaled
+
+if TYPE_CHECKING:
+    from memory.pager import Pager
+
+NAMED = 0.5  # what it adds to a page's score, in deviations, that the model named it
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a recall asks for: page names, turn ranges, a question, or several of these."""
+
+    pages: tuple[str, ...] = ()
+    question: str = ""
+    turns: tuple[tuple[int, int], ...] = ()
+    call: str = ""
+    by: str = "model"
+    evidence: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """The parts of a request, taken apart."""
+
+    pages: list[int] = field(default_factory=list)
+    resident: list[int] = field(default_factory=list)
+    opened: list[RangeStub] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    note: str = ""
+
+    def want(self, page: Page, residents: Collection[int]) -> None:
+        target = self.resident if page.number in residents else self.pages
+        if page.number not in target:
+            target.append(page.number)
+
+
+def recall(pager: Pager, request: Request, came_before: int, beside: int) -> PagesRecalled:
+    """See Pager.recall."""
+    question = pager.said(request.question) if request.question else 0
+    wanted = _wanted(pager, request, question)
+    came: list[int] = []
+    for number in wanted.pages:
+        keep = [*came, *wanted.resident]  # who is told to be there must not leave for the next one
+        refusal = _bring(pager, number, request, came_before + len(came), keep, beside)
+        if refusal is None:
+            came.append(number)
+        else:
+            wanted.refused.append(refusal)
+    if came:  # other bookmarks stand now, perhaps longer ones
+        pager.arrange(request.question)
+        need = 1 + scaled(pager.state, beside)
+        pager.make_room(request.question, need=need, keep=[*came, *wanted.resident])
+    record = PagesRecalled(
+        call=request.call,
+        by=request.by,
+        asked=tuple(wanted.asked),
+        question=question,
+        turns=request.turns or _ranges(pager, [*wanted.pages, *wanted.resident]),
+        resident=tuple(wanted.resident),
+        came=tuple(came),
+        opened=tuple(wanted.opened),
+        refused=tuple(wanted.refused),
+        right=_is_right(pager, request.evidence, [*came, *wanted.resident]),
+        note=wanted.note,
+    )
+    pager.add(record)
+    return record
+
+
+def retrieve(pager: Pager, message: str, text_id: int) -> None:
+    """Pages that the message brings back unasked."""
+    request = Request(question=message, by="message")
+    came: list[int] = []
+    for number in find(pager, message, pager.state.settings.retrieve_k, by="message", text_id=text_id).pages:
+        if _bring(pager, number, request, len(came), came, 0) is None:
+            came.append(number)
+    if came:
+        pager.arrange(message)
+        pager.make_room(message, need=1, keep=came)
+
+
+def find(pager: Pager, question: str, k: int, by: str, *, text_id: int = 0, everywhere: bool = False) -> Ranking:
+    """See Pager.find."""
+    gone = None if everywhere else [p.number for p in pager.state.evicted]
+    since = pager.clock()
+    ranking = pager.finder.rank(question, k, pager.state.settings, among=gone, used=_used_of_late(pager))
+    ms = round((pager.clock() - since).total_seconds() * 1000, 3)
+    pager.add(pager.finder.record(ranking, text_id or pager.said(question), by, k, ms))
+    return ranking
+
+
+# ── what is wanted ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _wanted(pager: Pager, request: Request, question: int) -> _Wanted:
+    wanted, residents = _Wanted(), set(pager.state.resident)
+    for ref in request.pages:
+        _named(pager, ref, wanted, residents)
+    for first, last in request.turns:
+        for page in pager.state.pages.values():
+            if page.first <= last and first <= page.last:
+                wanted.want(page, residents)
+    if request.question and not wanted.opened and not request.turns:
+        _by_content(pager, request, question, wanted, residents)
+    return wanted
+
+
+def _named(pager: Pager, ref: str, wanted: _Wanted, residents: Collection[int]) -> None:
+    pages = pager.state.pages
+    try:
+        first, last = parse_page_ref(ref)
+    except ValueError:
+        wanted.refused.append(Refusal("?", 'not a page\'s name; use "p3" or "p3-p41"'))
+        return
+    name = f"p{first}" if first == last else f"p{first}-p{last}"
+    wanted.asked.append(name)
+    if first > len(pages) or first < 1:
+        wanted.refused.append(Refusal(name, f"no such page; pages go from p1 to p{len(pages)}"))
+    elif first == last:
+        wanted.want(pages[first], residents)
+    else:
+        wanted.opened += open_range(pager.state, first, last, pager.journal.words, pager.journal.write)
+
+
+def _by_content(pager: Pager, request: Request, question: int, wanted: _Wanted, residents: Collection[int]) -> None:
+    """Pages whose content answers the question; a name that the model read off a bookmark is a hint.
+
+    The best by content come first, a named one's score counting half a deviation more; names are wanted whatever
+    they score, but last.
+    """
+    s = pager.state.settings
+    ranking = find(pager, request.question, s.recall_k, by=request.by, text_id=question)
+    wanted.note = ranking.note
+    for page in ranking.pages:
+        if len(wanted.pages) < s.recall_k or page in wanted.pages:
+            wanted.want(pager.state.pages[page], residents)
+    named = {int(name[1:]) for name in wanted.asked if "-" not in name}
+    ranked = (*ranking.hits, *ranking.misses)
+    scores = {hit.page: hit.score + (NAMED if hit.page in named else 0.0) for hit in ranked}
+    wanted.pages.sort(key=lambda n: -scores.get(n, -inf))
+
+
+def _used_of_late(pager: Pager) -> dict[int, float]:
+    if not pager.state.settings.use_weight:
+        return {}
+    heats = {p.number: p.heat_at(pager.state.step) for p in pager.state.pages.values()}
+    most = max(heats.values(), default=0.0)
+    return {number: heat / most for number, heat in heats.items()} if most else {}
+
+
+# ── what comes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _bring(
+    pager: Pager, number: int, request: Request, came: int, keep: Collection[int], beside: int
+) -> Refusal | None:
+    """Page it in, or say why not."""
+    s, page = pager.state.settings, pager.state.pages[number]
+    if came >= s.page_ins:
+        return Refusal(page.name, f"{came} pages came back in this step already; page_ins is {s.page_ins}")
+    arrival = page_in(pager.state, pager.instructions, page, request.by, keep, beside)
+    if isinstance(arrival, Refusal):
+        return arrival
+    need = scaled(pager.state, guest_tokens(page.turns)) + scaled(pager.state, beside)
+    pager.make_room(request.question, need=need, cause=f"makes room for {page.name}, recalled", keep=keep)
+    pager.add(arrival)
+    return None
+
+
+def _ranges(pager: Pager, pages: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    return tuple((pager.state.pages[n].first, pager.state.pages[n].last) for n in pages)
+
+
+def _is_right(pager: Pager, evidence: Collection[int], pages: Iterable[int]) -> bool | None:
+    if not evidence:
+        return None
+    return any(t.number in evidence for n in pages for t in pager.state.pages[n].turns)
