@@ -440,13 +440,17 @@ def test_the_embedded_responder_is_never_asked_about_the_memory(opened, server):
     assert {b.task for b in bodies(engine, "ModelCalled")} == {"reply"}
 
 
+def options_of(engine, llm):
+    return engine.caller.options_of(llm, engine.settings)
+
+
 def test_a_key_goes_to_the_provider_that_it_was_given_for_and_to_no_other(opened):
     chat = opened(memory_llm="anthropic/claude-3-haiku-20240307")
-    assert chat._options_of(chat.memory_llm) == {}
-    assert opened(memory_llm="openai/small")._options_of("openai/small") == chat._options
+    assert options_of(chat, chat.memory_llm) == {}
+    assert options_of(opened(memory_llm="openai/small"), "openai/small") == chat.caller.options
     own = opened(memory_llm="anthropic/x", memory_options={"api_key": "other"})
-    assert own._options_of("anthropic/x") == {"api_key": "other"}
-    assert own._options_of("openai/test") == chat._options
+    assert options_of(own, "anthropic/x") == {"api_key": "other"}
+    assert options_of(own, "openai/test") == chat.caller.options
 
 
 # ── other operations ──────────────────────────────────────────────────────────────────────────────────
