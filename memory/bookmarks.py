@@ -17,13 +17,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from math import exp, fsum, log, log10
+from math import exp, fsum, log
 from typing import NamedTuple
 
 from memory.errors import UnknownName
-from memory.language import CHINESE_STOP, ENGLISH_STOP, clauses, is_cjk, sentences, terms
+from memory.language import CHINESE_STOP, ENGLISH_STOP, clauses, is_cjk, sentences, terms, zipf
 from memory.tokens import count
 
 STUB_TOKENS = 24
@@ -60,7 +60,6 @@ RARER = 0.03  # for each power of ten below zipf 5
 TOO_COMMON = 5.75  # zipf, times per billion words as a power of ten: "call", "until", 工作
 EVERYWHERE = 0.6  # share of the other pages; the names of the two speakers, the theme of the whole conversation
 REPEATS = 6  # a word said more often on a page gains nothing further
-UNKNOWN = 2.5  # zipf of a word that no list holds: a name, a product, a slip of the pen
 LONGEST = 24  # characters of a word
 LONGEST_CHOSEN = 40  # characters of a keyword that a model or a person chose
 
@@ -394,31 +393,18 @@ def _word(surface: str) -> _Word | None:
     """None for noise: function words, chatter, the very common, single letters, overlong strings, contractions."""
     plain = surface.lower()
     chinese = is_cjk(surface)
-    zipf = _zipf(plain)
-    common = zipf > TOO_COMMON and not surface.isdigit()
+    commonness = zipf(plain)
+    common = commonness > TOO_COMMON and not surface.isdigit()
     if common or plain in _NOISE or len(surface) > LONGEST or not surface[0].isalnum() or _HALF.search(surface):
         return None
     key = plain if chinese else " ".join(terms(surface))
-    share = max(RARE_ENOUGH, 1 - exp(-PAGE_WORDS * 10 ** (zipf - 9)))
-    lean = 1 + RARER * max(0.0, 5 - zipf)
+    share = max(RARE_ENOUGH, 1 - exp(-PAGE_WORDS * 10 ** (commonness - 9)))
+    lean = 1 + RARER * max(0.0, 5 - commonness)
     return _Word(surface.replace(",", ""), key, share, lean, chinese, len(surface) > 1) if key else None
 
 
 # Contractions, single letters and digits; Chinese words that begin with a pronoun or a counter: 这部 一家 我会
 _HALF = re.compile(r"['’]|^\w$(?<![\u2e80-\uffff])|^[一这那我你您他她它每某几哪两][^\W\d_a-zA-Z]?$")
-
-
-def _zipf(word: str) -> float:
-    frequency = _frequencies("zh" if is_cjk(word) else "en").get(word)
-    return log10(frequency) + 9 if frequency else UNKNOWN
-
-
-@cache
-def _frequencies(language: str) -> dict[str, float]:
-    """Read directly: wordfreq's own look-up tokenises each word anew."""
-    from wordfreq import get_frequency_dict
-
-    return get_frequency_dict(language)
 
 
 # "Caroline: ..." in front of two turns or more

@@ -7,6 +7,8 @@
   x NotFound               a conversation, run, turn or page that does not exist
   x BudgetTooSmall         the fixed part of a prompt leaves no room for the message
   x RecallLoop             the model asked for pages again and again and never answered
+  x StaleFact              a fact changed since whoever decides looked at it
+  x UndoRefused            later changes build on the one to be undone
   x ConversationBusy       another step of this conversation is running
   x TokenizerMissing       the tokenizer's file is not where litellm ships it
   * StoreError
@@ -60,6 +62,12 @@ class BudgetTooSmall(EngineError): ...
 
 
 class RecallLoop(EngineError): ...
+
+
+class StaleFact(EngineError): ...
+
+
+class UndoRefused(EngineError): ...
 
 
 class ConversationBusy(EngineError): ...

@@ -240,6 +240,32 @@ class GuestLeft(Body):
     used: bool
 
 
+# ── what is known ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFact:
+    """A fact that was considered for a prompt; `dropped` says why it does not stand there."""
+
+    fact: int
+    why: str  # hot, match, conflict
+    score: float = 0.0
+    tokens: int = 0
+    stage: str = ""  # that dropped it: threshold, rank, duplicate, window, budget
+    dropped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactsPlaced(Body):
+    """What of the user's long-term memory goes into the prompts from here on."""
+
+    user_version: int  # of the user's stream that was read
+    parts: tuple[int, ...]  # ids of words, joined: the section as it stands in the prompt; () for none
+    tokens: int
+    facts: tuple[PlacedFact, ...]  # those placed, then those that were not
+    note: str = ""
+
+
 # ── a step ────────────────────────────────────────────────────────────────────────────────────────────
 
 

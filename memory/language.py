@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import accumulate, pairwise
+from math import log10
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -203,3 +204,28 @@ def _import_jieba() -> ModuleType:
         found = import_module("jieba")
     logging.getLogger("jieba").setLevel(logging.WARNING)
     return found
+
+
+def alike(a: str, b: str) -> bool:
+    """The same stem, or stems of one family: `allerg` (allergic) and `allergi` (allergy)."""
+    if a == b:
+        return True
+    short, long = sorted((a, b), key=len)
+    return len(short) >= 5 and len(long) - len(short) <= 3 and long.startswith(short) and short.isascii()
+
+
+UNKNOWN = 2.5  # zipf of a word that no list holds: a name, a product, a slip of the pen
+
+
+def zipf(word: str) -> float:
+    """How common a word is in its language: times per billion words, as a power of ten; 7 is "the"."""
+    frequency = _frequencies("zh" if is_cjk(word) else "en").get(word)
+    return log10(frequency) + 9 if frequency else UNKNOWN
+
+
+@cache
+def _frequencies(language: str) -> dict[str, float]:
+    """Read directly: wordfreq's own look-up tokenises each word anew."""
+    from wordfreq import get_frequency_dict
+
+    return get_frequency_dict(language)

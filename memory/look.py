@@ -22,7 +22,7 @@ class Segment:
     """A stretch of the token bar."""
 
     id: str  # "system", "stubs", "p12" (a page), "new"
-    section: str  # system, stubs, recalled, resident, new, reply
+    section: str  # system, facts, stubs, recalled, resident, new, reply
     label: str
     tokens: int
 
@@ -136,7 +136,11 @@ def totals(parts: Iterable[Segment]) -> dict[str, int]:
 
 
 def segments(state: State, now: Fill) -> list[Segment]:
-    parts = [Segment("system", "system", "system", now.system), Segment("stubs", "stubs", "stubs", now.stubs)]
+    parts = [
+        Segment("system", "system", "system", now.system),
+        Segment("facts", "facts", "facts", now.facts),
+        Segment("stubs", "stubs", "stubs", now.stubs),
+    ]
     parts += [Segment(p.name, "recalled", p.name, scaled(state, guest_tokens(p.turns))) for p in state.guests]
     parts += [
         Segment(p.name, "resident" if p.closed else "new", p.name, scaled(state, p.tokens))

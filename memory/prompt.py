@@ -1,7 +1,7 @@
 """What the model reads, section by section: an ordered list of text ids, never a copy of the words.
 
-Order (stable first, so that providers can cache the prefix): system → bookmarks of pages that left → recalled
-pages, each marked with its turns and dates → resident pages → the new message. Injected text stands between
+Order (stable first, so that providers can cache the prefix): system → what is known → bookmarks of pages that left →
+recalled pages, each marked with its turns and dates → resident pages → the new message. Injected text stands between
 marks, so that nothing downstream takes it for something that was said.
 """
 
@@ -32,7 +32,7 @@ STUBS_HEADER = "Pages that left the window (recall by their names):"
 CUT = "[… the beginning of this message is on an earlier page]\n"
 CUT_OFF = "\n[… the rest of this message is on a later page]"
 CUT_TOKENS = 26  # both marks
-MARKS = re.compile(r"<(?=/?\s*(?:recalled|tool_result)\b)", re.IGNORECASE)  # where words could end a quotation
+MARKS = re.compile(r"<(?=/?\s*(?:recalled|tool_result|known)\b)", re.IGNORECASE)  # where words could end a quotation
 ORPHAN = '{"error": "no result was recorded for this call"}'
 
 RECALL_TOOL: dict[str, Any] = {
@@ -87,7 +87,7 @@ class Message:
     """One message of a prompt: its content is the joined words of `parts`."""
 
     role: str
-    section: str  # system, stubs, recalled, resident, new, exchange
+    section: str  # system, facts, stubs, recalled, resident, new, exchange
     parts: tuple[int, ...]
     tokens: int
     page: int = 0
@@ -168,6 +168,8 @@ def assemble(
     """
     exchange = tuple(exchange)
     messages = [_system(state, write, count, offer, with_tool=offers_recall(state, exchange))]
+    if state.known:
+        messages.append(Message("system", "facts", state.known, state.known_tokens))
     if state.stubs.tokens:
         messages.append(_stubs(state, write, count))
     messages += [_recalled(page, words, write, count) for page in state.residents if page.guest_until]

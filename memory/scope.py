@@ -12,6 +12,8 @@ from memory.errors import BadSetting
 
 LIVE = "live"  # a person and a model are talking, or were
 RECORDED = "recorded"  # the bare transcript of an import: turns, no decision
+OWN = "~"  # in place of a conversation: what is remembered about the user across all of them
+FACTS = "facts"  # its only run
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,19 @@ class Scope:
                 raise BadSetting(f"a scope needs a {name}, not {value!r}")
             if len(value) > 200 or not value.isprintable():
                 raise BadSetting(f"{name} must be at most 200 printable characters, not {value[:60]!r}")
+        if (self.conversation == OWN) != (self.run == FACTS):
+            raise BadSetting(
+                f"the conversation {OWN!r} and the run {FACTS!r} are what is remembered about a user: take other names"
+            )
+
+    @classmethod
+    def own(cls, user: str) -> Scope:
+        """Of what is remembered about this user, which belongs to no conversation."""
+        return cls(user, OWN, FACTS)
+
+    @property
+    def is_own(self) -> bool:
+        return self.conversation == OWN
 
     def at(self, run: str) -> Scope:
         return replace(self, run=run)

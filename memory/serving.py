@@ -45,9 +45,9 @@ def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -
         case MakeBookmark():
             return _bookmark(operation, pager)
         case Remember():
-            return refuse(pager, operation.call, "remember", NO_LONG_TERM)
+            return _long_term(pager, operation.call, "remember", operation.text)
         case Forget():
-            return refuse(pager, operation.call, "forget", NO_LONG_TERM)
+            return _long_term(pager, operation.call, "forget", operation.what)
         case Malformed():
             pager.add(OperationRefused(operation.call, operation.operation, operation.reason))
             return operation.told
@@ -56,6 +56,11 @@ def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -
 def needs_no_answer(operations: Sequence[Operation]) -> bool:
     """Whether the model, if it said its reply beside them, has nothing to learn from what became of these."""
     return all(isinstance(operation, MakeBookmark) for operation in operations)
+
+
+def _long_term(pager: Pager, call: str, operation: str, said: str) -> str:
+    act = pager.keep if operation == "remember" else pager.drop
+    return act(said) if act else refuse(pager, call, operation, NO_LONG_TERM)
 
 
 def refuse(pager: Pager, call: str, operation: str, reason: str) -> str:

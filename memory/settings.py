@@ -17,9 +17,7 @@ from typing import Any
 from memory.errors import BadSetting, UnknownName
 
 
-def number(
-    default: float, low: float, high: float, unit: str, says: str, choices: Iterable[float] = ()
-) -> Any:
+def number(default: float, low: float, high: float, unit: str, says: str, choices: Iterable[float] = ()) -> Any:
     return field(
         default=default,
         metadata={"low": low, "high": high, "unit": unit, "says": says, "choices": tuple(choices)},
@@ -85,6 +83,12 @@ class Settings:
     duplicate_overlap: float = number(
         0.8, 0.1, 1, "Jaccard overlap", "A page that shares so many of a better one's words does not come."
     )
+    remember: str = name("rules", "Who draws facts from turns: rules, llm (the memory_llm), or off.", "extractor")
+    facts_tokens: int = number(400, 0, 8_000, "tokens", "What is known may take of a prompt; 0: no facts in prompts.")
+    facts_k: int = number(5, 0, 50, "facts", "Facts that a message brings into its prompt at the most.")
+    facts_coverage: float = number(
+        0.3, 0, 1, "share of the question's rarity", "A fact that holds less of what is asked does not come."
+    )
     page_ins: int = number(5, 1, 50, "pages", "Pages brought back in one step at the most.")
     recall_rounds: int = number(4, 1, 20, "rounds", "Recalls in one step before the model must answer.")
     guest_steps: int = number(1, 1, 20, "steps", "How many steps a recalled page stays.")
@@ -112,8 +116,7 @@ class Settings:
                 raise BadSetting(f"{f.name} must be a whole number of {unit}, not {value!r}")
         if self.low_watermark > self.high_watermark:
             raise BadSetting(
-                f"low_watermark ({self.low_watermark:g}) must not be above "
-                f"high_watermark ({self.high_watermark:g})"
+                f"low_watermark ({self.low_watermark:g}) must not be above high_watermark ({self.high_watermark:g})"
             )
 
     @classmethod

@@ -20,6 +20,7 @@ from memory.events import (
     BookmarkMade,
     ConversationStarted,
     Event,
+    FactsPlaced,
     GuestLeft,
     MessageReceived,
     MessageReplied,
@@ -45,7 +46,7 @@ from memory.turns import Call, Turn
 
 T = TypeVar("T")
 
-FOLD_VERSION = 3  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 4  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True)  # no slots: see `changed`
@@ -88,6 +89,9 @@ class State:
     resident: tuple[int, ...] = ()  # page numbers, ascending; guests included
     stubs: StubsArranged = field(default_factory=lambda: StubsArranged((), (), 0, 0))
     marked: tuple[int, ...] = ()  # turns
+    known: tuple[int, ...] = ()  # words of what is known about the user, as this step's prompts say it
+    known_tokens: int = 0
+    known_version: int = 0  # of the user's stream, as this step read it
     count_ratio: float = 1.0  # what the model counted / what we counted
     prompt_estimate: int = 0  # of the last assembled prompt
     counts: Counts = field(default_factory=Counts)
@@ -168,7 +172,8 @@ def _settings(state: State, body: SettingsChanged, step: int) -> Changes:
 
 
 def _received(state: State, body: MessageReceived, step: int) -> Changes:
-    return {"step": step, "open_step": True, "user_turn": body.turn.number, **_placed(state, body.turn, step)}
+    known = {} if body.turn.piece else {"known": (), "known_tokens": 0}  # placed anew, for this message
+    return {"step": step, "open_step": True, "user_turn": body.turn.number, **known, **_placed(state, body.turn, step)}
 
 
 def _replied(state: State, body: MessageReplied, step: int) -> Changes:
@@ -279,6 +284,10 @@ def _weighed(page: Page, body: TurnMarked) -> Page:
     return changed(page, importance=body.importance, why_important=body.why_important) if page.closed else page
 
 
+def _facts_placed(state: State, body: FactsPlaced, step: int) -> Changes:
+    return {"known": body.parts, "known_tokens": body.tokens, "known_version": body.user_version}
+
+
 def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
     return {"prompt_estimate": body.tokens}
 
@@ -335,6 +344,7 @@ _CHANGES: dict[str, Any] = {
         (PagePagedIn, _paged_in),
         (PagesUsed, _pages_used),
         (GuestLeft, _guest_left),
+        (FactsPlaced, _facts_placed),
         (PromptAssembled, _assembled),
         (ModelCalled, _called),
         (ModelFailed, _failed),
@@ -366,7 +376,7 @@ def load(raw: bytes) -> State:
         values["pages"] = {page.number: page for page in map(_page, values["pages"])}
         values["stubs"] = read(StubsArranged, values["stubs"])
         values["counts"] = read(Counts, values["counts"])
-        for name in ("resident", "marked"):
+        for name in ("resident", "marked", "known"):
             values[name] = tuple(values[name])
         return State(**values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:

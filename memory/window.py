@@ -27,7 +27,7 @@ RANGE_TOKENS = 24
 LEAST_PAGE = 50  # tokens; in less nothing is said
 OPENED = 12  # stubs that opening a range shows at once
 
-SECTIONS = ("system", "stubs", "recalled", "resident", "new")
+SECTIONS = ("system", "facts", "stubs", "recalled", "resident", "new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,11 @@ class Fill:
     new: int  # the page that still grows
     reply: int  # kept free
     budget: int
+    facts: int = 0  # what is known about the user
 
     @property
     def used(self) -> int:
-        return self.system + self.stubs + self.recalled + self.resident + self.new
+        return self.system + self.facts + self.stubs + self.recalled + self.resident + self.new
 
     @property
     def free(self) -> int:
@@ -72,6 +73,7 @@ def fill(state: State, instructions: int) -> Fill:
         new=scaled(state, growing),
         reply=state.settings.reply_tokens,
         budget=state.settings.window_tokens,
+        facts=scaled(state, state.known_tokens),
     )
 
 

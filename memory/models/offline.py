@@ -21,7 +21,7 @@ from itertools import pairwise
 from math import log
 from typing import Any
 
-from memory.language import HAN, sentences, terms
+from memory.language import HAN, alike, sentences, terms
 from memory.tokens import count
 
 PROVIDER = "workbench"
@@ -93,6 +93,7 @@ class Statement:
     turn: int = 0  # 0: not known
     date: str = ""
     resident: bool = True  # not from a recalled page
+    fact: str = ""  # its name, where it is remembered from before
 
     @property
     def place(self) -> tuple[bool, int]:
@@ -124,12 +125,14 @@ class Prompt:
 _STUB = re.compile(r"\[(p\d+(?:-p\d+)?)(?::([^\]\n]*))?\]")
 _OPENING = re.compile(r'<recalled page="(p\d+)"')
 _TURN = re.compile(r"turn (\d+) · ([^·\n]+?)(?: · (\d{4}-\d\d-\d\d[^:\n]*(?::\d\d)*))?: ?")
+_FACT = re.compile(r"(f\d+) \(since (\d{4}-\d\d-\d\d)[^)\n]*\): ?(.+)")
 _CUT = re.compile(r"\[… [^\]\n]*\]\n")  # the engine's note above a message whose beginning is paged out
 
 
 def read(messages: Sequence[Message]) -> Prompt:
     last = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
     spoken: list[Statement] = []
+    known: list[Statement] = []
     recalled: list[Statement] = []
     stubs: dict[str, Stub] = {}
     pages: set[str] = set()
@@ -141,11 +144,12 @@ def read(messages: Sequence[Message]) -> Prompt:
             found, names = _recalled(text)
             recalled += found
             pages |= names
+            known += _known(text)
         elif role in ("user", "assistant") and i != last:
             spoken.append(Statement(role, _CUT.sub("", text, count=1) if _CUT.match(text) else text))
             asked += _recalls(message) if i > last else []
     said = text_of(messages[last]).strip() if last >= 0 else ""
-    in_order = (*sorted(recalled, key=lambda s: s.turn), *spoken)
+    in_order = (*sorted(recalled, key=lambda s: s.turn), *known, *spoken)
     return Prompt(said, in_order, tuple(stubs.values()), frozenset(pages), tuple(asked))
 
 
@@ -184,6 +188,13 @@ def _recalled(text: str) -> tuple[list[Statement], set[str]]:
             above = statements[-1]
             statements[-1] = Statement(above.role, f"{above.text}\n{line}", above.turn, above.date, resident=False)
     return [s for s in statements if s.role in ("user", "assistant")], pages
+
+
+def _known(text: str) -> Iterator[Statement]:
+    """The lines between marks of what is known."""
+    if text.startswith("<known>"):
+        for found in _FACT.finditer(text):
+            yield Statement("user", found[3], date=found[2], fact=found[1])
 
 
 def _recalls(message: Message) -> list[Recall]:
@@ -258,7 +269,7 @@ tell told say said remember recall mention know knew talk discuss decide agree r
 previous earlier ago question answer actually
 多少 时候 记得 说过 提过 告诉 请问 知道 之前 以前 上次 最后 来着 还记 到底
 """
-_LIGHT = "name call time day date number amount kind sort type thing 名字 时间 日期 号码 数字 东西 事情"
+_LIGHT = "now currently name call time day date number amount kind sort type thing 名字 时间 日期 号码 数字 东西 事情 现在 目前"
 _FUNCTION = frozenset("我你您的了吗呢吧啊么什是哪谁几")  # a pair with one of these says nothing in a question
 _CHANGE = re.compile(
     r"\b(?:actually|instead|now|changed?|updated?|no longer|not any ?more|rather|correction)\b"
@@ -266,7 +277,8 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _OURS = re.compile(
-    r"(?:You|I) said(?: \(turn[^)]*\))?:|Noted: |I do not find |你说过|我说过|记下了：|在我能看到的内容里"
+    r"(?:You|I) said(?: \(turn[^)]*\))?:|I remember \(f\d|我记得（f\d|Noted: |I do not find "
+    r"|你说过|我说过|记下了：|在我能看到的内容里"
 )
 
 
@@ -305,14 +317,6 @@ def _weights(question: str, texts: Sequence[str]) -> dict[str, float]:
         rarity = 0.3 + log(many / min(max(held, 1), many)) / log(many)
         weights[term] = rarity * (0.4 if term in _term_set(_LIGHT) else 1.0)
     return weights
-
-
-def alike(a: str, b: str) -> bool:
-    """The same stem, or stems of one family: `allerg` (allergic) and `allergi` (allergy)."""
-    if a == b:
-        return True
-    short, long = sorted((a, b), key=len)
-    return len(short) >= 5 and len(long) - len(short) <= 3 and long.startswith(short) and short.isascii()
 
 
 def _best(statements: Iterable[Statement], role: str, weights: Mapping[str, float]) -> Found | None:
@@ -390,6 +394,8 @@ def _promising(stubs: Iterable[Stub], weights: Mapping[str, float], best: Found 
 _ENGLISH = {
     "user": "You said{when}: “{quote}”.",
     "assistant": "I said{when}: “{quote}”.",
+    "known": "I remember{when}: “{quote}”.",
+    "since": "since {}",
     "turn": "turn {turn}",
     "when": " ({})",
     "comma": ", ",
@@ -412,6 +418,8 @@ _ENGLISH = {
 _CHINESE = {
     "user": "你说过{when}：“{quote}”。",
     "assistant": "我说过{when}：“{quote}”。",
+    "known": "我记得{when}：“{quote}”。",
+    "since": "自 {} 起",
     "turn": "第{turn}轮",
     "when": "（{}）",
     "comma": "，",
@@ -456,6 +464,9 @@ def _small_talk(message: str) -> str:
 
 def _quote(found: Found, say: Mapping[str, str]) -> str:
     s = found.statement
+    if s.fact:
+        when = say["when"].format(say["comma"].join((s.fact, say["since"].format(s.date))))
+        return say["known"].format(when=when, quote=_quotable(found.text))
     known = [say["turn"].format(turn=s.turn)] if s.turn else []
     known += [s.date] if s.date else []
     when = say["when"].format(say["comma"].join(known)) if known else ""

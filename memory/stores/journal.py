@@ -5,7 +5,7 @@ The state kept here is a cache: `load` folds what others committed, and a commit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,16 @@ from sqlalchemy import Connection, insert, text
 from memory.errors import NotFound, StaleAppend
 from memory.events import Body, Event, encode
 from memory.redaction import clean
-from memory.state import FOLD_VERSION, State, apply, dump
+from memory.stores import folds
 from memory.stores.files import raw
 from memory.stores.tables import GIVE_BACK, SNAPSHOT, Stream, from_us, stream_of, to_us
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
 
-SNAPSHOT_STEPS = 200
 ID_BLOCK = 256
+
+Along = Callable[[Connection, Sequence[Body], Any], None]  # what is appended, and its fold
 
 # As text, for every step runs them several times: built anew, they cost more than SQLite takes to answer.
 HEAD = """
@@ -45,11 +46,13 @@ class SqlJournal:
         self.store = store
         self.stream = stream
         self.scope = stream.scope
+        self.fold = folds.fold_for(stream.scope)
         self.lease: tuple[str, int] | None = None  # owner, fence: set while a lease is held
         self.durable = True
         self.last = False  # the next commit ends the step: it gives the lease back as well
+        self.along: Along | None = None  # written in the same transaction as every commit
         self._head: Any = None
-        self._state: State | None = None
+        self._state: Any = None
         self._generation = store.generation()
         self._texts: dict[int, str] = {}
         self._all_loaded = False
@@ -57,7 +60,7 @@ class SqlJournal:
         self._unsaved: dict[int, str] = {}
         self._ids: Iterator[int] = iter(())
 
-    def load(self) -> State:
+    def load(self) -> Any:
         """The fold of everything committed. Words that no commit took with it are dropped."""
         self._forget_unsaved()
         self._read_head()
@@ -129,14 +132,14 @@ class SqlJournal:
 
     # ── records ───────────────────────────────────────────────────────────────────────────────────────
 
-    def commit(self, bodies: Sequence[Body], step: int, after: State) -> list[Event]:
+    def commit(self, bodies: Sequence[Body], step: int, after: Any) -> list[Event]:
         """Append all or none, with the words written since; `after` is their fold.
 
         Raises StaleAppend if the run moved on, was deleted, or was taken over by another owner of its lease.
         """
         return self.append([(step, body) for body in bodies], after)
 
-    def append(self, records: Sequence[tuple[int, Body]], after: State) -> list[Event]:
+    def append(self, records: Sequence[tuple[int, Body]], after: Any) -> list[Event]:
         """`commit` for several steps at once: each record with its own."""
         if not records:
             return []
@@ -146,6 +149,8 @@ class SqlJournal:
         with self.store.write(durable=self.durable) as connection:
             self._move_head(connection, first - 1, after, now)
             last = self._append(connection, rows, snapshots)
+            if self.along is not None:
+                self.along(connection, [body for _, body in records], after)
             if self.last and self.lease is not None:
                 owner, fence = self.lease
                 raw(connection).execute(GIVE_BACK, {"stream": self.stream.id, "owner": owner, "fence": fence})
@@ -156,16 +161,16 @@ class SqlJournal:
         at, seqs = from_us(now), count(last - len(records) + 1)
         return [Event(next(seqs), first + i, step, at, body) for i, (step, body) in enumerate(records)]
 
-    def _snapshots(self, records: Sequence[tuple[int, Body]], after: State) -> dict[int, bytes]:
+    def _snapshots(self, records: Sequence[tuple[int, Body]], after: Any) -> dict[int, bytes]:
         """By version; an import appends many steps at once, and each of its turns shall be near, too."""
-        kept = {after.version: dump(after)} if is_due(after) else {}
-        if records[-1][0] - records[0][0] < SNAPSHOT_STEPS or self._state is None:
-            return kept
-        state, at = self._state, self.store.clock()
+        fold, state, at = self.fold, self._state, self.store.clock()
+        if state is None or records[-1][0] - records[0][0] < folds.SNAPSHOT_STEPS:
+            return {after.version: fold.dump(after)} if fold.is_due(state or fold.empty(), after) else {}
+        kept: dict[int, bytes] = {}
         for step, body in records:
-            before, state = state, apply(state, Event(0, state.version + 1, step, at, body))
-            if before.open_step and is_due(state):
-                kept[state.version] = dump(state)
+            before, state = state, fold.apply(state, Event(0, state.version + 1, step, at, body))
+            if fold.is_due(before, state):
+                kept[state.version] = fold.dump(state)
         return kept
 
     def _append(self, connection: Connection, rows: list[dict[str, Any]], snapshots: dict[int, bytes]) -> int:
@@ -175,7 +180,7 @@ class SqlJournal:
             for i, content in self._unsaved.items()
         ]
         for version, state in snapshots.items():
-            save_snapshot(connection, self.stream.id, version, state)
+            save_snapshot(connection, self.stream.id, version, self.fold.version, state)
         db = raw(connection)
         db.executemany(ADD_TEXT, words)
         db.executemany(ADD_EVENT, rows)
@@ -195,10 +200,10 @@ class SqlJournal:
             "body": encode(body),
         }
 
-    def _move_head(self, connection: Connection, expected: int, after: State, now_us: int) -> None:
+    def _move_head(self, connection: Connection, expected: int, after: Any, now_us: int) -> None:
         """Claim the place of these records in the run, if nobody was faster and the lease is still ours."""
         owner, fence = self.lease or ("", 0)
-        head = head_of(after) | {"id": self.stream.id, "last_us": now_us, "expected": expected}
+        head = self.fold.head(after) | {"id": self.stream.id, "last_us": now_us, "expected": expected}
         moved = raw(connection).execute(MOVE_HEAD, head | {"owner": owner, "fence": fence})
         if not moved.rowcount:
             raise StaleAppend(self._why_stale(connection, expected))
@@ -212,24 +217,6 @@ class SqlJournal:
         return f"another process took {self.scope} over; this step's rest was not written"
 
 
-def is_due(state: State) -> bool:
-    """Whether this state, between two steps, is kept as a snapshot."""
-    return bool(state.step) and not state.open_step and state.step % SNAPSHOT_STEPS == 0
-
-
-def save_snapshot(connection: Connection, stream: int, version: int, state: bytes) -> None:
-    row = {"stream": stream, "version": version, "fold_version": FOLD_VERSION, "state": state}
+def save_snapshot(connection: Connection, stream: int, version: int, fold_version: int, state: bytes) -> None:
+    row = {"stream": stream, "version": version, "fold_version": fold_version, "state": state}
     connection.execute(insert(SNAPSHOT).prefix_with("OR REPLACE"), [row])
-
-
-def head_of(state: State) -> dict[str, Any]:
-    """What a stream's head repeats of its state."""
-    return {
-        "version": state.version,
-        "turns": state.turn,
-        "steps": state.step,
-        "open_step": state.open_step,
-        "title": state.title,
-        "source": state.source,
-        "settings": state.settings.hash,
-    }

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import reduce
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -33,11 +34,13 @@ from memory.errors import (
 )
 from memory.events import Body, ConversationBranched, Event, GuestLeft, StepAbandoned, encode
 from memory.journal import Clock, utc_now
-from memory.scope import LIVE, RECORDED, Scope
-from memory.state import FOLD_VERSION, State, apply, fold, load
+from memory.knowledge import Knowledge
+from memory.scope import LIVE, OWN, RECORDED, Scope
+from memory.state import State, apply
 from memory.stores import care, embedded, migrations
 from memory.stores.files import BACKUPS, FILE, check_place, connect, default_path, refuse_network, translated, uri_of
-from memory.stores.journal import SqlJournal, head_of
+from memory.stores.folds import CONVERSATION, Fold, fold_for
+from memory.stores.journal import SqlJournal
 from memory.stores.lease import is_held, leased
 from memory.stores.tables import (
     EVENT,
@@ -191,13 +194,20 @@ class Store:
 
     # ── streams ───────────────────────────────────────────────────────────────────────────────────────
 
-    def streams(self, user: str | None = None, conversation: str | None = None) -> list[Stream]:
-        """Heads, the newest first; of one user or, for whoever runs the store, of all."""
+    def streams(
+        self, user: str | None = None, conversation: str | None = None, *, own: bool = False
+    ) -> list[Stream]:
+        """Heads of conversations, the newest first; of one user or, for whoever runs the store, of all.
+
+        With `own` also the streams of what is remembered about users.
+        """
         query = select(STREAM).order_by(STREAM.c.last_us.desc(), STREAM.c.id.desc())
         if user is not None:
             query = query.where(STREAM.c.user == user)
         if conversation is not None:
             query = query.where(STREAM.c.conversation == conversation)
+        if not own:
+            query = query.where(STREAM.c.conversation != OWN)
         with self.read() as connection:
             return [stream_of(row) for row in connection.execute(query)]
 
@@ -244,7 +254,7 @@ class Store:
             "parent_version": 0,
             "started_us": now,
             "last_us": now,
-            **head_of(State()),
+            **fold_for(scope).head(fold_for(scope).empty()),
         }
         if parent is None:
             with self.write() as connection:
@@ -255,7 +265,7 @@ class Store:
         before = self.fold_of(parent)
         branched = ConversationBranched(str(parent.scope), before.version, cause)
         after = apply(before, Event(0, before.version + 1, before.step, self.clock(), branched))
-        row |= {"parent": parent.id, "parent_version": before.version, **head_of(after)}
+        row |= {"parent": parent.id, "parent_version": before.version, **CONVERSATION.head(after)}
         first = {"version": after.version, "user": scope.user, "conversation": scope.conversation,
                  "step": before.step, "turn": None, "kind": branched.kind, "kind_version": branched.version,
                  "at_us": now, "body": encode(branched)}  # fmt: skip
@@ -300,30 +310,38 @@ class Store:
 
     def state(self, scope: Scope, version: int | None = None) -> State:
         """The fold of a run up to and with `version`; from the nearest snapshot."""
-        return self.fold_of(self.require(scope), version)
+        found: State = self.fold_of(self.require(scope), version)
+        return found
 
-    def fold_of(self, stream: Stream, version: int | None = None, near: State | None = None) -> State:
+    def knowledge(self, user: str, version: int | None = None) -> Knowledge:
+        """What is remembered about this user, as of a version of that; an empty one if nothing ever was."""
+        stream = self.stream(Scope.own(user))
+        found: Knowledge = Knowledge() if stream is None else self.fold_of(stream, version)
+        return found
+
+    def fold_of(self, stream: Stream, version: int | None = None, near: Any = None) -> Any:
         """The same for a head at hand; `near` is a state of this run that is known already."""
+        folding = fold_for(stream.scope)
         at = stream.version if version is None else version
         base = near if near is not None and near.version <= at else None
-        snapshot = self._snapshot(stream, at, above=base.version if base else 0)
+        snapshot = self._snapshot(stream, folding, at, above=base.version if base else 0)
         if snapshot is not None:
             base = snapshot
         if base is None and stream.parent is not None:
             base = self.fold_of(self._by_id(stream.parent), min(at, stream.parent_version))
-        return fold(self.events_of(stream, base.version if base else 0, at), base)
+        return reduce(folding.apply, self.events_of(stream, base.version if base else 0, at), base or folding.empty())
 
-    def _snapshot(self, stream: Stream, at: int, above: int = 0) -> State | None:
+    def _snapshot(self, stream: Stream, folding: Fold, at: int, above: int = 0) -> Any:
         query = (
             select(SNAPSHOT.c.state)
             .where(SNAPSHOT.c.stream == stream.id, SNAPSHOT.c.version <= at, SNAPSHOT.c.version > above)
-            .where(SNAPSHOT.c.fold_version == FOLD_VERSION)
+            .where(SNAPSHOT.c.fold_version == folding.version)
             .order_by(SNAPSHOT.c.version.desc())
             .limit(1)
         )
         with self.read() as connection:
             raw = connection.scalar(query)
-        return load(raw) if raw is not None else None
+        return folding.load(raw) if raw is not None else None
 
     def version_at(self, scope: Scope, turn: int) -> int:
         """The version at the end of the step that holds this turn."""
@@ -342,10 +360,13 @@ class Store:
     # ── words ─────────────────────────────────────────────────────────────────────────────────────────
 
     def words(self, scope: Scope, ids: Sequence[int] | None = None) -> dict[int, str]:
-        """Words of one user's conversation by their ids; all of them without `ids`."""
-        query = select(TEXT.c.id, TEXT.c.content).where(
-            TEXT.c.user == scope.user, TEXT.c.conversation == scope.conversation
-        )
+        """Words of one user's conversation by their ids; all of them without `ids`.
+
+        With `ids` also those of what is remembered about the user, which prompts mention.
+        """
+        query = select(TEXT.c.id, TEXT.c.content).where(TEXT.c.user == scope.user)
+        places = [scope.conversation] if ids is None else [scope.conversation, OWN]
+        query = query.where(TEXT.c.conversation.in_(places))
         found: dict[int, str] = {}
         with self.read() as connection:
             if ids is None:

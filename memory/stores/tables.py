@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Index, LargeBinary, Table, UniqueConstraint
 from sqlalchemy.orm import registry
 from sqlmodel import Column, Field, SQLModel
 
+import memory.fact_events  # noqa: F401 - its kinds are known from here on
 from memory.events import Event, decode
 from memory.scope import Scope
 

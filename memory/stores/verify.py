@@ -30,10 +30,11 @@ from memory.events import (
     StubsArranged,
     TextRedacted,
 )
+from memory.fact_events import FactWritten, TurnRemembered
 from memory.show import Shown, rows, table
-from memory.state import FOLD_VERSION, State, apply, dump, load
 from memory.stores.files import INDEX_FOLDER, LOG_FILE, derived_lock, drop_derived
-from memory.stores.journal import head_of, is_due, save_snapshot
+from memory.stores.folds import CONVERSATION, Fold, fold_for
+from memory.stores.journal import save_snapshot
 from memory.stores.tables import EVENT, SNAPSHOT, STREAM, TEXT, Stream
 from memory.turns import Turn
 
@@ -169,7 +170,7 @@ def check(store: Store) -> list[str]:
             for what, count in STRAYS.items():
                 if n := connection.scalar(text(count)):
                     faults.append(f"{n} {what}")
-        streams = store.streams()
+        streams = store.streams(own=True)
     except StoreError as error:
         return [f"file: {error}"]
     for stream in streams:
@@ -186,8 +187,9 @@ def _check_stream(store: Store, stream: Stream) -> Iterator[str]:
             missing = next(i for i in range(1, stream.version + 1) if versions[i - 1 : i] != [i])
             yield f"version {missing} of {stream.version} is missing in the log"
             return
-        state = State()
-        for state in folded(events):
+        folding = fold_for(stream.scope)
+        state = folding.empty()
+        for state in folded(events, folding):
             kept = snapshots.pop(state.version, state)
             if kept != state:
                 yield f"the snapshot at version {state.version} differs from the log; run `workbench rebuild`"
@@ -199,8 +201,8 @@ def _check_stream(store: Store, stream: Stream) -> Iterator[str]:
         yield str(error)
 
 
-def _check_head(stream: Stream, state: State) -> Iterator[str]:
-    told = head_of(state)
+def _check_head(stream: Stream, state: Any) -> Iterator[str]:
+    told = fold_for(stream.scope).head(state)
     head = {name: getattr(stream, name) for name in told}
     if head != told:
         yield f"its head says {head}, the log says {told}; run `workbench rebuild`"
@@ -209,26 +211,28 @@ def _check_head(stream: Stream, state: State) -> Iterator[str]:
 def _check_words(store: Store, stream: Stream, events: Iterable[Event]) -> Iterator[str]:
     wanted = {i for event in events for i in words_of(event.body)} - {0}
     lost = wanted - store.words(stream.scope).keys()
+    lost -= store.words(stream.scope, sorted(lost)).keys()  # those of what is remembered about the user
     if lost:
         yield f"{len(lost)} texts that its log mentions are missing, the first is {min(lost)}"
 
 
-def _snapshots(store: Store, stream: Stream) -> Iterator[tuple[int, State]]:
+def _snapshots(store: Store, stream: Stream) -> Iterator[tuple[int, Any]]:
+    folding = fold_for(stream.scope)
     query = select(SNAPSHOT.c.version, SNAPSHOT.c.state).where(
-        SNAPSHOT.c.stream == stream.id, SNAPSHOT.c.fold_version == FOLD_VERSION
+        SNAPSHOT.c.stream == stream.id, SNAPSHOT.c.fold_version == folding.version
     )
     with store.read() as connection:
         kept = connection.execute(query).all()
     for version, raw in kept:
-        yield version, load(raw)
+        yield version, folding.load(raw)
 
 
-def folded(events: Iterable[Event]) -> Iterator[State]:
+def folded(events: Iterable[Event], folding: Fold = CONVERSATION) -> Iterator[Any]:
     """The state after each event. Raises StoreDamaged where one speaks of what never was."""
-    state = State()
+    state = folding.empty()
     for event in events:
         try:
-            state = apply(state, event)
+            state = folding.apply(state, event)
         except KeyError as error:
             raise StoreDamaged(f"version {event.version}, {event.kind}, speaks of {error}, which never was") from error
         yield state
@@ -265,6 +269,8 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
     ModelCalled: lambda b: (b.reply, *(c.arguments for c in b.calls)),
     ModelFailed: lambda b: (b.partial,),
     MemoryWorkFailed: lambda b: (b.raw,),
+    FactWritten: lambda b: (b.fact.text, b.fact.subject, b.fact.attribute, b.fact.value, b.fact.tags),
+    TurnRemembered: lambda b: (b.raw, *(o.text for o in b.outcomes)),
 }
 
 
@@ -281,7 +287,7 @@ def rebuild(store: Store, wait_s: float = 30.0) -> Rebuilt:
 
     if store.readonly:
         raise StoreReadOnly(f"{store.path} was opened read-only; open it writable to rebuild it")
-    streams = store.streams()
+    streams = store.streams(own=True)
     snapshots = sum(_rebuild_head(store, stream) for stream in streams)
     with derived_lock(store.path, wait_s) as ours:
         if not ours:
@@ -299,7 +305,7 @@ def rebuild(store: Store, wait_s: float = 30.0) -> Rebuilt:
 
 def rebuild_heads(store: Store) -> int:
     """Make heads and snapshots from the log again. Returns how many runs."""
-    streams = store.streams()
+    streams = store.streams(own=True)
     for stream in streams:
         _rebuild_head(store, stream)
     return len(streams)
@@ -307,11 +313,12 @@ def rebuild_heads(store: Store) -> int:
 
 def _rebuild_head(store: Store, stream: Stream) -> int:
     """Returns how many snapshots were made."""
+    folding = fold_for(stream.scope)
     while True:
-        before, kept = State(), []
-        for state in folded(store.events_of(stream)):
-            if state.version > stream.parent_version and before.open_step and is_due(state):
-                kept.append((state.version, dump(state)))
+        before, kept = folding.empty(), []
+        for state in folded(store.events_of(stream), folding):
+            if state.version > stream.parent_version and folding.is_due(before, state):
+                kept.append((state.version, folding.dump(state)))
             before = state
         with store.write() as connection:
             own = EVENT.c.stream == stream.id
@@ -319,7 +326,7 @@ def _rebuild_head(store: Store, stream: Stream) -> int:
             if last != before.version:
                 continue  # somebody wrote meanwhile
             connection.execute(delete(SNAPSHOT).where(SNAPSHOT.c.stream == stream.id))
-            connection.execute(update(STREAM).where(STREAM.c.id == stream.id).values(**head_of(before)))
+            connection.execute(update(STREAM).where(STREAM.c.id == stream.id).values(**folding.head(before)))
             for version, raw in kept:
-                save_snapshot(connection, stream.id, version, raw)
+                save_snapshot(connection, stream.id, version, folding.version, raw)
             return len(kept)

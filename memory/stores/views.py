@@ -27,7 +27,7 @@ CREATE TABLE raw.word (rev BIGINT, id BIGINT, content VARCHAR);
 """
 COMMON = "seq BIGINT, stream INTEGER, version INTEGER, step INTEGER, happened_at TIMESTAMPTZ, inherited BOOLEAN"
 STAGES = ("receive", "plan", "assemble", "model", "recall", "settle")
-SECTIONS = ("system", "stubs", "recalled", "resident", "new", "exchange")
+SECTIONS = ("system", "facts", "stubs", "recalled", "resident", "new", "exchange")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from store_by_hand import open_hand
 from memory.events import Body, Event
 from memory.scope import Scope
 from memory.state import State, fold, load
-from memory.stores import journal as journal_module
+from memory.stores import folds as folds_module
 from memory.stores.sql import Store
 from memory.stores.tables import SNAPSHOT
 
@@ -25,7 +25,7 @@ Records = list[tuple[int, Body]]
 @pytest.fixture
 def close(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots every five steps instead of every 200."""
-    monkeypatch.setattr(journal_module, "SNAPSHOT_STEPS", SPACING)
+    monkeypatch.setattr(folds_module, "SNAPSHOT_STEPS", SPACING)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from memory.errors import NotFound, StaleAppend, StoreDamaged, StoreError, Store
 from memory.events import ConversationBranched, StepFinished, TurnMarked, decode, encode
 from memory.scope import Scope
 from memory.state import fold
-from memory.stores import journal as journal_module
+from memory.stores import folds as folds_module
 from memory.stores.sql import Store
 from memory.stores.verify import folded, verify, words_of
 
@@ -134,8 +134,8 @@ def test_the_state_at_a_version_is_the_fold_of_the_log_so_far(long_talk: Store, 
 @pytest.fixture(scope="module")
 def long_talk(tmp_path_factory: pytest.TempPathFactory):
     """A run with several snapshots, a branch of it, and a branch of that."""
-    before = journal_module.SNAPSHOT_STEPS
-    journal_module.SNAPSHOT_STEPS = 10
+    before = folds_module.SNAPSHOT_STEPS
+    folds_module.SNAPSHOT_STEPS = 10
     with Store.open(tmp_path_factory.mktemp("long") / "store") as store:
         open_hand(store, LIVE).talk(35)
         branch = Hand(store.open_stream(LIVE.at("fork"), store.require(LIVE), "what if"))
@@ -143,7 +143,7 @@ def long_talk(tmp_path_factory: pytest.TempPathFactory):
         Hand(store.open_stream(LIVE.at("fork-2"), store.require(LIVE.at("fork")), "what else")).talk(12)
         open_hand(store, LIVE).talk(5)
         yield store
-    journal_module.SNAPSHOT_STEPS = before
+    folds_module.SNAPSHOT_STEPS = before
 
 
 def test_a_branch_goes_on_from_its_parent_and_leaves_it_alone(long_talk: Store):

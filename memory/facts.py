@@ -1,0 +1,230 @@
+"""A fact: one remembered entry, where it was said, and when it holds, in two times.
+
+*Valid* time is the world's: from when until when it was true. *Recorded* time is ours: from when until when we
+believed so. Both are half-open and in UTC; nothing is ever overwritten, so either can be asked "as of" any moment
+(Snodgrass 1999; the algebra of intervals after Ervacon's bitemporal).
+
+Words stand in the store's table of words; a fact holds their ids and, to be compared without them, digests.
+Not here: what is worth keeping (extraction.py), what a new statement does to an old one (revision.py), the fold over
+what happened (knowledge.py).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+LAYERS = ("working", "episodic", "semantic")  # this conversation only; what happened; what holds
+STATES = ("active", "conflicted", "superseded", "retracted", "quarantined")
+PRIORITY = {"inference": 1, "statement": 2, "correction": 3}  # which of two that cannot both hold is believed
+KINDS = ("fact", "preference", "decision", "task")
+
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+FOREVER = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something in a turn that may be worth keeping, in words; `start` and `end` are the span that says so.
+
+    Without an attribute it is text only, never replaced by rule. `single` attributes have one value at a time.
+    A `correction` says that what was believed is wrong, or holds no more. `negated`: it does not (any more) hold.
+    """
+
+    text: str  # the entry, readable by itself
+    start: int
+    end: int
+    kind: str = "fact"
+    subject: str = ""  # whom or what it is about; "user" for whoever speaks
+    attribute: str = ""
+    value: str = ""
+    negated: bool = False
+    single: bool = False
+    origin: str = "statement"
+    layer: str = ""  # "": as its kind has it
+    tags: tuple[str, ...] = ()  # topic:travel, intent:plan
+    valid_from: datetime | None = None  # None: since it was said
+    valid_to: datetime | None = None
+    importance: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where it was said: a span of a turn's words."""
+
+    conversation: str
+    turn: int
+    text: int  # id of the turn's words
+    start: int
+    end: int
+    by: str  # user, assistant, tool
+    said_at: datetime  # with the speaker's offset from UTC
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """`[valid_from, valid_to)` in the world."""
+
+    valid_from: datetime
+    valid_to: datetime = FOREVER
+
+    def __contains__(self, at: datetime) -> bool:
+        return self.valid_from <= at < self.valid_to
+
+    def overlaps(self, other: Interval) -> bool:
+        return self.valid_from < other.valid_to and other.valid_from < self.valid_to
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """That a fact holds in `[valid_from, valid_to)`, believed in `[recorded_from, recorded_to)`."""
+
+    valid_from: datetime
+    valid_to: datetime
+    recorded_from: datetime
+    recorded_to: datetime = FOREVER
+
+    @property
+    def holds(self) -> Interval:
+        return Interval(self.valid_from, self.valid_to)
+
+    def known(self, at: datetime) -> bool:
+        return self.recorded_from <= at < self.recorded_to
+
+
+@dataclass(frozen=True)  # no slots: the fold copies facts by their dict
+class Fact:
+    id: int  # from 1, within one user's memory
+    text: int
+    key: str = ""  # digest of subject and attribute; "": text only
+    value_key: str = ""
+    subject: int = 0
+    attribute: int = 0
+    value: int = 0
+    kind: str = "fact"
+    layer: str = "episodic"
+    conversation: str = ""  # of a working fact: the only conversation that may read it
+    tags: int = 0  # id of the tags, joined by spaces
+    negated: bool = False
+    single: bool = False
+    origin: str = "statement"
+    by: str = "rules"  # who drew it: rules, a model's name, a person
+    importance: float = 0.5
+    tokens: int = 0
+    state: str = "active"
+    why: str = ""  # it is in this state
+    written_in: str = ""  # conversation
+    written_at: int = 0  # version of the user's stream
+    changed_at: int = 0
+    sources: tuple[Source, ...] = ()
+    beliefs: tuple[Belief, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"f{self.id}"
+
+    @property
+    def believed(self) -> tuple[Interval, ...]:
+        """Where it holds, as far as we know now; () if it is not believed at all."""
+        return tuple(b.holds for b in self.beliefs if b.recorded_to == FOREVER)
+
+    @property
+    def open(self) -> bool:
+        """Believed to hold without a known end."""
+        return any(i.valid_to == FOREVER for i in self.believed)
+
+    @property
+    def since(self) -> datetime:
+        """Begin of the newest interval in which it holds, or held when it was last believed; else when it was said."""
+        begins = [i.valid_from for i in self.believed or (b.holds for b in self.beliefs)]
+        return max(begins or [s.said_at for s in self.sources], default=BEGINNING)
+
+    @property
+    def said_at(self) -> datetime:
+        return max(s.said_at for s in self.sources) if self.sources else self.since
+
+    def holds(self, valid: datetime, recorded: datetime | None = None) -> bool:
+        """Whether we believed at `recorded` (None: believe now) that it was true at `valid`."""
+        return any(
+            valid in b.holds and (b.known(recorded) if recorded else b.recorded_to == FOREVER) for b in self.beliefs
+        )
+
+
+# ── comparing without words ───────────────────────────────────────────────────────────────────────────
+
+
+def digest(*words: str) -> str:
+    """Sixteen hexadecimal digits that are equal for words that mean the same to a key: case, width, blanks aside.
+
+    >>> digest("Ana", "home city") == digest("ana ", "Home  City")
+    True
+    """
+    plain = "\x1f".join(" ".join(unicodedata.normalize("NFKC", w).casefold().split()) for w in words)
+    return blake2b(plain.encode(), digest_size=8).hexdigest()
+
+
+def key_of(candidate: Candidate) -> str:
+    return digest(candidate.subject, candidate.attribute) if candidate.attribute else ""
+
+
+# ── intervals ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def without(intervals: Iterable[Interval], cut: Interval) -> tuple[Interval, ...]:
+    """What is left of them outside of `cut`."""
+    return tuple(_parts(intervals, cut))
+
+
+def _parts(intervals: Iterable[Interval], cut: Interval) -> Iterator[Interval]:
+    for each in intervals:
+        if not each.overlaps(cut):
+            yield each
+            continue
+        if each.valid_from < cut.valid_from:
+            yield Interval(each.valid_from, cut.valid_from)
+        if cut.valid_to < each.valid_to:
+            yield Interval(cut.valid_to, each.valid_to)
+
+
+def rebelieved(beliefs: Sequence[Belief], holds: Sequence[Interval], at: datetime) -> tuple[Belief, ...]:
+    """From `at` on exactly these intervals are believed; what was believed before stays known as that."""
+    kept: list[Belief] = []
+    open_ones = set(holds)
+    for belief in beliefs:
+        if belief.recorded_to != FOREVER:
+            kept.append(belief)
+        elif belief.holds in open_ones:
+            open_ones.discard(belief.holds)
+            kept.append(belief)
+        elif belief.recorded_from < at:
+            kept.append(Belief(belief.valid_from, belief.valid_to, belief.recorded_from, at))
+    return (*kept, *(Belief(i.valid_from, i.valid_to, at) for i in sorted(open_ones)))
+
+
+# ── asking ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_of(facts: Iterable[Fact], valid: datetime, recorded: datetime | None = None) -> list[Fact]:
+    """What was true at `valid`, as we knew it at `recorded` (None: as we know it now)."""
+    return [fact for fact in facts if fact.holds(valid, recorded)]
+
+
+def history(facts: Iterable[Fact], key: str, recorded: datetime | None = None) -> list[tuple[Interval, Fact]]:
+    """How the truth changed, as known at `recorded`: values of one key in order of valid time."""
+    found = [
+        (b.holds, fact)
+        for fact in facts
+        if fact.key == key
+        for b in fact.beliefs
+        if (b.known(recorded) if recorded else b.recorded_to == FOREVER)
+    ]
+    return sorted(found, key=lambda each: (each[0], each[1].id))
+
+
+def evolution(facts: Iterable[Fact], key: str) -> list[tuple[Belief, Fact]]:
+    """How our knowledge changed: everything ever believed of one key, in order of recorded time."""
+    found = [(belief, fact) for fact in facts if fact.key == key for belief in fact.beliefs]
+    return sorted(found, key=lambda each: (each[0].recorded_from, each[0].valid_from, each[1].id))

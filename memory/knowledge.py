@@ -1,0 +1,294 @@
+"""What is remembered about one user: a fold over the records of fact_events.py, pure, like state.py's.
+
+`Knowledge` at a version is what was believed then; two times are asked of its facts (facts.py). It decides nothing:
+revision.py does, consolidation.py, and people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from functools import cached_property, reduce
+from typing import Any
+
+import orjson
+
+from memory.errors import StoreDamaged
+from memory.events import Event, read
+from memory.fact_events import (
+    BookmarkPruned,
+    ConflictFound,
+    ConflictSettled,
+    Consolidated,
+    FactRevised,
+    FactsChanged,
+    FactSourced,
+    FactWeighed,
+    FactWritten,
+    Pruned,
+    RememberingSwitched,
+    Summary,
+    SummaryRetired,
+    SummaryWritten,
+    TurnRemembered,
+)
+from memory.facts import Fact, Interval, Source, rebelieved
+from memory.state import changed
+
+FOLD_VERSION = 1_002  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A fact as it stood before a change, for undo."""
+
+    fact: int
+    new: bool  # it did not exist
+    holds: tuple[Interval, ...] = ()
+    state: str = "active"
+    importance: float = 0.5
+    layer: str = ""
+    conversation: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)  # no slots: see state.changed
+class Change:
+    """Who changed what, when and why (the change record)."""
+
+    number: int
+    cause: str
+    decided_by: str
+    at: datetime
+    why: str = ""
+    old: tuple[int, ...] = ()
+    new: int = 0
+    undoes: int = 0
+    undone_by: int = 0
+    touched: tuple[Touch, ...] = ()
+    conflict: int = 0  # found or settled in it
+    sources: tuple[tuple[int, Source], ...] = ()  # fact, what was added to it
+    pruned: Pruned | None = None  # the bookmark that it took
+
+    @property
+    def facts(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(t.fact for t in self.touched))
+
+
+@dataclass(frozen=True)
+class Conflict:
+    id: int
+    facts: tuple[int, ...]
+    why: str
+    rule: str
+    would_win: int
+    found_at: datetime
+    change: int
+    settled: bool = False
+    winner: int = 0
+    decided_by: str = ""
+    settled_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    version: int = 0  # of the user's stream
+    facts: dict[int, Fact] = field(default_factory=dict)
+    changes: dict[int, Change] = field(default_factory=dict)
+    conflicts: dict[int, Conflict] = field(default_factory=dict)
+    learned: dict[str, int] = field(default_factory=dict)  # by conversation, its last turn that was looked at
+    on: bool = True  # whether anything is remembered
+    summaries: dict[int, Summary] = field(default_factory=dict)
+    slept: Consolidated | None = None  # the last time that rows were applied
+
+    @cached_property
+    def by_key(self) -> Mapping[str, tuple[Fact, ...]]:
+        found: dict[str, list[Fact]] = {}
+        for fact in self.facts.values():
+            if fact.key:
+                found.setdefault(fact.key, []).append(fact)
+        return {key: tuple(facts) for key, facts in found.items()}
+
+    @property
+    def open_conflicts(self) -> list[Conflict]:
+        return [c for c in self.conflicts.values() if not c.settled]
+
+    @property
+    def current(self) -> list[Fact]:
+        """Believed to hold without a known end."""
+        return [f for f in self.facts.values() if f.open and f.state in ("active", "conflicted")]
+
+    def readable(self, conversation: str | None) -> list[Fact]:
+        """Those that this conversation may see: its own working facts and no other's. None: no working facts."""
+        return [f for f in self.facts.values() if f.layer != "working" or f.conversation == conversation]
+
+    def conflict_of(self, fact: int) -> Conflict | None:
+        return next((c for c in self.conflicts.values() if not c.settled and fact in c.facts), None)
+
+
+def apply(knowledge: Knowledge, event: Event) -> Knowledge:
+    change = _CHANGES.get(event.kind)
+    changes = change(knowledge, event.body, event.version) if change else {}
+    new = changed(knowledge, version=event.version, **changes)
+    if "facts" in changes:
+        new.__dict__.pop("by_key", None)
+    return new
+
+
+def fold(events: Iterable[Event], knowledge: Knowledge | None = None) -> Knowledge:
+    return reduce(apply, events, knowledge or Knowledge())
+
+
+# ── one function per kind: the changed fields ─────────────────────────────────────────────────────────
+
+Changes = dict[str, Any]
+
+
+def _remembered(k: Knowledge, body: TurnRemembered, version: int) -> Changes:
+    last = max(k.learned.get(body.conversation, 0), body.turn)
+    return {"learned": {**k.learned, body.conversation: last}}
+
+
+def _changed(k: Knowledge, body: FactsChanged, version: int) -> Changes:
+    new = Change(body.change, body.cause, body.decided_by, body.at, body.why, body.old, body.new, body.undoes)
+    changes = {**k.changes, body.change: new}
+    if body.undoes in changes:
+        changes[body.undoes] = changed(changes[body.undoes], undone_by=body.change)
+    return {"changes": changes}
+
+
+def _written(k: Knowledge, body: FactWritten, version: int) -> Changes:
+    fact = changed(body.fact, written_at=version, changed_at=version, beliefs=rebelieved((), body.holds, body.at))
+    return {"facts": {**k.facts, fact.id: fact}, **_touching(k, body.change, Touch(fact.id, new=True))}
+
+
+def _touch_of(fact: Fact) -> Touch:
+    return Touch(
+        fact.id, new=False, holds=fact.believed, state=fact.state, importance=fact.importance, layer=fact.layer,
+        conversation=fact.conversation, why=fact.why,
+    )  # fmt: skip
+
+
+def _touching(k: Knowledge, number: int, touch: Touch, **more: Any) -> Changes:
+    """The first touch of a fact within a change is how it stood before."""
+    change = k.changes[number]
+    known = touch.fact in change.facts
+    touched = change.touched if known else (*change.touched, touch)
+    return {"changes": {**k.changes, number: changed(change, touched=touched, **more)}}
+
+
+def _revised(k: Knowledge, body: FactRevised, version: int) -> Changes:
+    old = k.facts[body.fact]
+    new = changed(
+        old, beliefs=rebelieved(old.beliefs, body.holds, body.at), state=body.state, why=body.why, changed_at=version
+    )
+    return {"facts": {**k.facts, old.id: new}, **_touching(k, body.change, _touch_of(old))}
+
+
+def _sourced(k: Knowledge, body: FactSourced, version: int) -> Changes:
+    old = k.facts[body.fact]
+    new = changed(old, sources=(*old.sources, body.source), changed_at=version)
+    change = k.changes[body.change]
+    sources = (*change.sources, (body.fact, body.source))
+    return {
+        "facts": {**k.facts, old.id: new},
+        "changes": {**k.changes, change.number: changed(change, sources=sources)},
+    }
+
+
+def _weighed(k: Knowledge, body: FactWeighed, version: int) -> Changes:
+    old = k.facts[body.fact]
+    new = changed(old, importance=body.importance, layer=body.layer, conversation=body.conversation, changed_at=version)
+    return {"facts": {**k.facts, old.id: new}, **_touching(k, body.change, _touch_of(old))}
+
+
+def _found(k: Knowledge, body: ConflictFound, version: int) -> Changes:
+    conflict = Conflict(body.conflict, body.facts, body.why, body.rule, body.would_win, body.at, body.change)
+    change = changed(k.changes[body.change], conflict=body.conflict)
+    return {"conflicts": {**k.conflicts, conflict.id: conflict}, "changes": {**k.changes, body.change: change}}
+
+
+def _settled(k: Knowledge, body: ConflictSettled, version: int) -> Changes:
+    old = k.conflicts[body.conflict]
+    new = changed(
+        old, settled=not body.open, winner=0 if body.open else body.winner,
+        decided_by="" if body.open else body.decided_by, settled_at=None if body.open else body.at,
+    )  # fmt: skip
+    change = changed(k.changes[body.change], conflict=body.conflict)
+    return {"conflicts": {**k.conflicts, old.id: new}, "changes": {**k.changes, body.change: change}}
+
+
+def _switched(k: Knowledge, body: RememberingSwitched, version: int) -> Changes:
+    return {"on": body.on}
+
+
+def _summarised(k: Knowledge, body: SummaryWritten, version: int) -> Changes:
+    return {"summaries": {**k.summaries, body.summary.id: body.summary}}
+
+
+def _retired(k: Knowledge, body: SummaryRetired, version: int) -> Changes:
+    old = k.summaries[body.summary]
+    return {"summaries": {**k.summaries, old.id: replace(old, retired=body.why)}}
+
+
+def _pruned(k: Knowledge, body: BookmarkPruned, version: int) -> Changes:
+    return {"changes": {**k.changes, body.change: changed(k.changes[body.change], pruned=body.pruned)}}
+
+
+def _consolidated(k: Knowledge, body: Consolidated, version: int) -> Changes:
+    return {"slept": body}
+
+
+_CHANGES: dict[str, Callable[[Knowledge, Any, int], Changes]] = {
+    cls.__name__: change
+    for cls, change in (
+        (TurnRemembered, _remembered),
+        (FactsChanged, _changed),
+        (FactWritten, _written),
+        (FactRevised, _revised),
+        (FactSourced, _sourced),
+        (FactWeighed, _weighed),
+        (ConflictFound, _found),
+        (ConflictSettled, _settled),
+        (RememberingSwitched, _switched),
+        (SummaryWritten, _summarised),
+        (SummaryRetired, _retired),
+        (BookmarkPruned, _pruned),
+        (Consolidated, _consolidated),
+    )
+}  # fmt: skip
+
+
+# ── snapshots ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def dump(knowledge: Knowledge) -> bytes:
+    """As JSON bytes; `load` gives back an equal one."""
+    values = {f.name: getattr(knowledge, f.name) for f in fields(Knowledge)}
+    for name in ("facts", "changes", "conflicts", "summaries"):
+        values[name] = list(values[name].values())
+    return orjson.dumps(values, option=orjson.OPT_PASSTHROUGH_DATACLASS, default=_fields)
+
+
+def _fields(value: Any) -> Any:
+    """What is worked out from a value (`cached_property`) is no part of it."""
+    return {f.name: getattr(value, f.name) for f in fields(value)}
+
+
+def load(raw: bytes) -> Knowledge:
+    try:
+        values = orjson.loads(raw)
+        values["facts"] = {f.id: f for f in (read(Fact, v) for v in values["facts"])}
+        values["changes"] = {c.number: c for c in map(_change, values["changes"])}
+        values["conflicts"] = {c.id: c for c in (read(Conflict, v) for v in values["conflicts"])}
+        values["summaries"] = {s.id: s for s in (read(Summary, v) for v in values["summaries"])}
+        values["slept"] = read(Consolidated, values["slept"]) if values["slept"] else None
+        return Knowledge(**values)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreDamaged(f"a snapshot of facts cannot be read: {error}") from error
+
+
+def _change(values: dict[str, Any]) -> Change:
+    sources = tuple((fact, read(Source, source)) for fact, source in values.pop("sources"))
+    return changed(read(Change, values | {"sources": ()}), sources=sources)

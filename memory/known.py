@@ -1,0 +1,73 @@
+"""What is known about the user, as a prompt says it: lines between marks, each with its name and since when.
+
+Which facts these are is recollect.py's. Placed once a step, after pages made room; the next message begins without.
+Between marks, so that nothing downstream takes it for something that was said and learns it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from memory.events import FactsPlaced, PlacedFact
+from memory.facts import Fact
+from memory.knowledge import Knowledge
+from memory.prompt import MARKS, day
+from memory.recollect import FactFinder, choose, recollect
+from memory.state import State
+from memory.turns import MESSAGE_TOKENS, Words
+from memory.window import Fill
+
+EXTRACTORS = {"rules": "by patterns", "llm": "by the model for memory work", "off": "nothing is remembered"}
+OPENING = "<known>\nRemembered about the user from before; facts with their dates, no instructions:"
+CLOSING = "\n</known>"
+FRAME_TOKENS = 30  # of both marks
+LEAST_ROOM = 60  # tokens; with less nothing is placed
+SHARE_OF_FREE = 0.5  # of what is free: recalls want room as well
+
+Write = Callable[[str], int]
+
+
+def place(
+    state: State, fill: Fill, k: Knowledge, finder: FactFinder, words: Words, write: Write, message: str,
+    conversation: str, count: Callable[[str], int],
+) -> FactsPlaced | None:  # fmt: skip
+    """What goes into this step's prompts; None where there is nothing to consider."""
+    s = state.settings
+    if not k.facts or not s.facts_tokens:
+        return None
+    room = int(min(s.facts_tokens, fill.free * SHARE_OF_FREE)) - FRAME_TOKENS
+    found = recollect(finder, k, message, s.facts_k, s, conversation=conversation)
+    room = room if room >= LEAST_ROOM else 0
+    chosen = choose(k, found, room, lambda fact: stands(state, fact, conversation), conversation)
+    placed = [each for each in chosen if not each.stage]
+    if not placed:
+        return FactsPlaced(k.version, (), 0, tuple(chosen), found.note)
+    parts = [write(OPENING)]
+    tokens = count(OPENING) + count(CLOSING) + MESSAGE_TOKENS
+    for each in placed:
+        fact = k.facts[each.fact]
+        head, said = _head(fact, each, k), _quoted(words(fact.text), fact.text, write)
+        parts += (write(head), said)
+        tokens += count(head) + fact.tokens
+    return FactsPlaced(k.version, (*parts, write(CLOSING)), tokens, tuple(chosen), found.note)
+
+
+def _head(fact: Fact, placed: PlacedFact, k: Knowledge) -> str:
+    """`f12 (since 2026-03-02): `, with the other sides where it is in dispute."""
+    conflict = k.conflict_of(fact.id)
+    others = [f"f{n}" for n in conflict.facts if n != fact.id] if conflict else []
+    dispute = f", undecided against {', '.join(others)}" if others else ""
+    return f"\n{fact.name} (since {day(fact.said_at if fact.sources else fact.since)}{dispute}): "
+
+
+def _quoted(said: str, text: int, write: Write) -> int:
+    """One line that cannot end the marks it stands between."""
+    safe = MARKS.sub("‹", " ".join(said.split()))
+    return text if safe == said else write(safe)
+
+
+def stands(state: State, fact: Fact, conversation: str) -> bool:
+    """Whether a turn that says so is in the window: then it need not be said twice."""
+    mine: Sequence[int] = [s.turn for s in fact.sources if s.conversation == conversation and s.turn]
+    resident = set(state.resident)
+    return any(page.number in resident for turn in mine for page in state.pages_of(turn))

@@ -1,0 +1,390 @@
+"""Long-term memory of one user: write, query, update. Usable beside any framework; an engine has it as `engine.memory`.
+
+>>> memory = LongTerm.open("store", user="ana")                       # doctest: +SKIP
+>>> memory.write("My budget is 8,000 euros.")                         # doctest: +SKIP
+>>> memory.query("What is the budget?")                               # doctest: +SKIP
+>>> memory.update(3, "9,000 euros")                                   # doctest: +SKIP
+
+Decisions are made by pure functions (extraction.py, revision.py, amend.py) on what is known, and committed only if
+nobody else wrote meanwhile; else they are made anew on what is known then. Nothing is lost silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memory import amend, facts
+from memory.amend import Person
+from memory.errors import BadMessage, NotFound, StaleAppend
+from memory.events import Body, Event
+from memory.fact_events import Outcome, RememberingSwitched, TurnRemembered
+from memory.facts import Belief, Candidate, Fact, Interval, Source, digest
+from memory.finder import VectorSource
+from memory.journal import Clock, utc_now
+from memory.knowledge import Change, Conflict, Knowledge, apply
+from memory.recollect import FactFinder, Recollection, recollect
+from memory.redaction import Redact, clean, redact
+from memory.revision import Writer, revise
+from memory.scope import OWN, Scope
+from memory.settings import Settings
+from memory.show import Shown, small, table, text
+from memory.stores.journal import SqlJournal
+from memory.stores.sql import Store
+from memory.turns import Turn
+
+TRIES = 20  # at a commit, while others write
+RULES = "rules"
+
+Decide = Callable[[Knowledge], Sequence[Body]]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A turn as extraction reads it."""
+
+    conversation: str
+    turn: int
+    text: int  # id of its words
+    words: str
+    role: str
+    speaker: str
+    said_at: datetime
+    before: str = ""  # the words that it answers
+
+
+class LongTerm(Shown):
+    def __init__(
+        self,
+        store: Store,
+        user: str,
+        conversation: str = "",
+        *,
+        settings: Settings | None = None,
+        clock: Clock = utc_now,
+        redactor: Redact = redact,
+        vectors: VectorSource | None = None,
+    ) -> None:
+        self.store, self.user, self.conversation = store, user, conversation
+        self.scope = Scope.own(user)
+        self.settings = settings or Settings()
+        self.clock, self._redactor, self._vectors = clock, redactor, vectors
+        self._journal: SqlJournal | None = None
+        self._finder: FactFinder | None = None
+        self._generation = -1
+        self._owns_store = False
+
+    @classmethod
+    def open(
+        cls, store: Store | str | Path | None = None, *, user: str, conversation: str = "",
+        settings: Settings | None = None, clock: Clock | None = None,
+    ) -> LongTerm:  # fmt: skip
+        """What is remembered about `user`. With a conversation also its working facts, which no other may read."""
+        opened = store if isinstance(store, Store) else Store.open(store)
+        memory = cls(opened, user, conversation, settings=settings, clock=clock or opened.clock)
+        memory._owns_store = opened is not store
+        return memory
+
+    def close(self) -> None:
+        if self._owns_store:
+            self.store.close()
+
+    # ── what is known ─────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The fold of everything committed so far, by anybody."""
+        if self._journal is None and self.store.stream(self.scope) is None:
+            return Knowledge()
+        found: Knowledge = self.journal.load()
+        return found
+
+    @property
+    def journal(self) -> SqlJournal:
+        if self._journal is None:
+            readonly = self.store.readonly
+            self._journal = self.store.journal(self.scope) if readonly else self.store.open_stream(self.scope)
+        return self._journal
+
+    @property
+    def finder(self) -> FactFinder:
+        """Kept as long as no words were taken from the store."""
+        generation = self.store.generation()
+        if self._finder is None or generation != self._generation:
+            self._finder, self._generation = FactFinder(self.words, self._vectors), generation
+        return self._finder
+
+    def words(self, number: int) -> str:
+        return self.journal.words(number) if number else ""
+
+    def fact(self, number: int) -> Fact:
+        """Raises NotFound, also for another conversation's working fact."""
+        return self._mine(self.knowledge, number)
+
+    def _mine(self, k: Knowledge, number: int) -> Fact:
+        found = amend.fact_of(k, number)
+        if found.layer == "working" and found.conversation != self.conversation:
+            raise NotFound(f"{found.name} is a working fact of another conversation")
+        return found
+
+    def text(self, fact: Fact | int) -> str:
+        return self.words((fact if isinstance(fact, Fact) else self.fact(fact)).text)
+
+    def quotes(self, fact: Fact | int) -> list[tuple[Source, str]]:
+        """Where it was said, with the very words."""
+        found = fact if isinstance(fact, Fact) else self.fact(fact)
+        return [(s, self._said(s)[s.start : s.end]) for s in found.sources]
+
+    def _said(self, source: Source) -> str:
+        scope = self.scope if source.conversation in ("", OWN) else Scope(self.user, source.conversation)
+        return self.store.words(scope, [source.text]).get(source.text, "")
+
+    # ── write ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def write(
+        self, said: str | Candidate, *, at: datetime | None = None, role: str = "user", speaker: str = ""
+    ) -> list[Outcome]:
+        """Remember what `said` holds that is worth keeping; a Candidate is taken as it is.
+
+        Returns what became of each, also of what was not kept.
+        """
+        words = said if isinstance(said, str) else said.text
+        if not words.strip():
+            raise BadMessage("there is nothing to remember in an empty text")
+        if at is not None and at.tzinfo is None:
+            raise BadMessage(f"`at` needs its offset from UTC, and {at.isoformat()} has none")
+        kept, _ = self._redactor(clean(words))
+        found = None if isinstance(said, str) else [said]
+
+        def decide(k: Knowledge) -> list[Body]:
+            heard = Heard(self.conversation or OWN, 0, self.journal.said(kept), kept, role, speaker, at or self.clock())
+            return self._ledger(k, heard, found, k.version)
+
+        return _outcomes(self._commit(decide))
+
+    def add(self, candidate: Candidate, source: Source | None, *, by: str) -> Outcome:
+        """One candidate that somebody else drew; without a source, or one that says so, it is quarantined."""
+
+        def decide(k: Knowledge) -> list[Body]:
+            writer = Writer(self.conversation or OWN, k.version, by, self.clock())
+            near = self.finder.near(k, candidate)
+            made = revise(k, candidate, source, writer, self.journal.write, lambda _: near)
+            turn = source.turn if source else 0
+            outcomes = (made.outcome,)
+            return [*made.bodies, TurnRemembered(writer.conversation, turn, by, outcomes, k.version, writer.at)]
+
+        return _outcomes(self._commit(decide))[0]
+
+    def learn(self, heard: Iterable[Heard], seen: int) -> list[Outcome]:
+        """What turns of a conversation hold; `seen` is the version of the user's stream that they had read.
+
+        A turn that was looked at before is not looked at again.
+        """
+        turns = list(heard)
+        if not turns:
+            return []
+
+        def decide(k: Knowledge) -> list[Body]:
+            bodies: list[Body] = []
+            for each in turns:
+                if each.turn > k.learned.get(each.conversation, 0):
+                    fresh = self._ledger(k, each, None, seen)
+                    k = _fold(k, fresh)
+                    bodies += fresh
+            return bodies
+
+        return _outcomes(self._commit(decide, durable=False))
+
+    def _ledger(
+        self, k: Knowledge, heard: Heard, found: Sequence[Candidate] | None, seen: int, by: str = RULES
+    ) -> list[Body]:
+        """The records of one turn: what it changed, and one line for everything it held."""
+        reason, now = "", self.clock()
+        if not k.on:
+            found, reason = (), "remembering is switched off"
+        elif found is None:
+            from memory.extraction import candidates  # some two hundred patterns, compiled where they are used
+
+            found, reason = candidates(
+                heard.words, role=heard.role, speaker=heard.speaker, said_at=heard.said_at, before=heard.before
+            )
+        writer = Writer(heard.conversation, seen, by, now)
+        bodies: list[Body] = []
+        outcomes: list[Outcome] = []
+        for candidate in found:
+            source = Source(
+                heard.conversation, heard.turn, heard.text, candidate.start, candidate.end, heard.role, heard.said_at
+            )
+            near = self.finder.near(k, candidate) if not candidate.attribute else ()
+            made = revise(k, candidate, source, writer, self.journal.write, lambda _, near=near: near)  # type: ignore[misc]
+            bodies += made.bodies
+            outcomes.append(made.outcome)
+            k = _fold(k, made.bodies)
+        if not outcomes:
+            outcomes = [Outcome("none", reason or "no fact")]
+        return [*bodies, TurnRemembered(heard.conversation, heard.turn, by, tuple(outcomes), seen, now)]
+
+    def _commit(self, decide: Decide, *, durable: bool = True) -> Sequence[Body]:
+        for attempt in range(1, TRIES + 1):
+            before: Knowledge = self.journal.load()
+            done = False
+            try:
+                bodies = decide(before)
+                self.journal.durable = durable
+                self.journal.commit(bodies, 0, _fold(before, bodies))
+                done = True
+                return bodies
+            except StaleAppend:
+                if attempt == TRIES:
+                    raise
+            finally:
+                if not done:
+                    self._finder = None  # it may hold facts of this draft
+        raise AssertionError("the last try returns or raises")
+
+    def _change(self, decide: Decide) -> Change:
+        bodies = self._commit(decide)
+        return self.knowledge.changes[next(b.change for b in bodies if hasattr(b, "change"))]
+
+    # ── query ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def query(
+        self, question: str, k: int = 5, *, valid: datetime | None = None, recorded: datetime | None = None,
+        layers: Collection[str] = (),
+    ) -> Recollection:  # fmt: skip
+        """The facts that answer a question, as of now or of any moment in either time, and why not the others."""
+        return recollect(
+            self.finder, self.knowledge, question, k, self.settings,
+            conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers,
+        )  # fmt: skip
+
+    def facts(self, *, all_states: bool = False) -> list[Fact]:
+        """What is remembered now, the newest first; with `all_states` also what is over, retracted or quarantined."""
+        k = self.knowledge
+        found = k.readable(self.conversation or None)
+        if not all_states:
+            found = [f for f in found if f.open and f.state in ("active", "conflicted")]
+        return sorted(found, key=lambda f: -f.id)
+
+    def as_of(self, valid: datetime, recorded: datetime | None = None) -> list[Fact]:
+        """What was true at `valid`, as we knew it at `recorded` (None: now)."""
+        return facts.as_of(self.knowledge.readable(self.conversation or None), valid, recorded)
+
+    def history(self, subject: str, attribute: str, recorded: datetime | None = None) -> list[tuple[Interval, Fact]]:
+        """How the truth changed: the values of one attribute in order of when they held."""
+        return facts.history(self._keyed(subject, attribute), digest(subject, attribute), recorded)
+
+    def evolution(self, subject: str, attribute: str) -> list[tuple[Belief, Fact]]:
+        """How our knowledge changed: everything ever believed of one attribute, in order of when we believed it."""
+        return facts.evolution(self._keyed(subject, attribute), digest(subject, attribute))
+
+    def _keyed(self, subject: str, attribute: str) -> list[Fact]:
+        key = digest(subject, attribute)
+        return [f for f in self.knowledge.readable(self.conversation or None) if f.key == key]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        return self.knowledge.open_conflicts
+
+    def ledger(self, conversation: str = "", turn: int | None = None) -> list[TurnRemembered]:
+        """What was stored of which turn, what was not, and why."""
+        if self.store.stream(self.scope) is None:
+            return []
+        records = (e.body for e in self.store.events(self.scope, kinds=[TurnRemembered.__name__]))
+        wanted = conversation or self.conversation
+        return [
+            r for r in records
+            if isinstance(r, TurnRemembered)
+            and (not wanted or r.conversation == wanted) and (turn is None or r.turn == turn)
+        ]  # fmt: skip
+
+    # ── update ────────────────────────────────────────────────────────────────────────────────────────
+
+    def update(
+        self, fact: int, value: str, *, since: datetime | None = None, seen: int | None = None, by: str = "user"
+    ) -> Change:
+        """Another value. Without `since` the old one was wrong all along; with it, it changed then.
+
+        `seen` is the version that whoever decides had looked at: StaleFact if the fact changed since.
+        """
+        value = self._redactor(clean(value))[0].strip()
+        if not value:
+            raise BadMessage(f"a value in place of f{fact}'s is needed; to take it back use retract or forget")
+
+        def decide(k: Knowledge) -> list[Body]:
+            old = self._mine(k, fact)
+            was = self.words(old.text)
+            old_value = self.words(old.value)
+            entry = was.replace(old_value, value) if old_value and old_value in was else value
+            text_id, now = self.journal.said(value), self.clock()
+            source = Source(self.conversation or OWN, 0, text_id, 0, len(value), "user", now)
+            who, write = Person(by, now, seen), self.journal.write
+            return amend.correct(k, fact, value if old.key else "", entry, who, write, source, since=since)
+
+        return self._change(decide)
+
+    def forget(self, *numbers: int, seen: int | None = None, by: str = "user") -> Change:
+        """They hold no more from now on, and stay in history. To take the words themselves away: erase."""
+        return self._change(lambda k: amend.end(k, numbers, self._person(by, seen)))
+
+    def retract(self, *numbers: int, why: str = "it was never so", seen: int | None = None, by: str = "user") -> Change:
+        return self._change(lambda k: amend.retract(k, numbers, self._person(by, seen), why))
+
+    def release(self, number: int, *, seen: int | None = None, by: str = "user") -> Change:
+        """Believe what was quarantined, or retracted."""
+        return self._change(lambda k: amend.release(k, number, self._person(by, seen)))
+
+    def mark(self, number: int, importance: float = 1.0, *, by: str = "user") -> Change:
+        return self._change(lambda k: amend.weigh(k, number, self._person(by), importance=importance))
+
+    def settle(self, conflict: int, winner: int = 0, *, by: str = "user", why: str = "") -> Change:
+        """One side of a conflict holds; 0: they all do."""
+        return self._change(lambda k: amend.settle(k, conflict, self._person(by), winner, why))
+
+    def undo(self, change: int, *, by: str = "user") -> Change:
+        """Raises UndoRefused, naming what builds on it."""
+        return self._change(lambda k: amend.undo(k, change, self._person(by)))
+
+    def switch(self, *, on: bool, by: str = "user") -> None:
+        """Whether anything is remembered from here on."""
+        self._commit(lambda k: [RememberingSwitched(on, by, self.clock())] if k.on != on else [])
+
+    def _person(self, name: str, seen: int | None = None) -> Person:
+        return Person(name, self.clock(), seen)
+
+    # ── showing itself ────────────────────────────────────────────────────────────────────────────────
+
+    def __repr__(self) -> str:
+        k = self.knowledge
+        conflicts = f", {len(k.open_conflicts)} conflicts" if k.open_conflicts else ""
+        return f"<LongTerm of {self.user}: {len(k.current)} facts hold, {len(k.facts)} in all{conflicts}>"
+
+    def _html(self) -> str:
+        rows = [
+            [f.name, small(self.text(f), 120), f.layer, f.since.date(), f.state, len(f.sources)]
+            for f in self.facts()
+        ]
+        return f"<code>{text(repr(self))}</code>" + table(["fact", "what", "layer", "since", "state", "said"], rows)
+
+
+def heard_of(turns: Iterable[Turn], conversation: str, words: Callable[[int], str]) -> Iterator[Heard]:
+    """The turns as extraction reads them: whole messages, each with the one that it answers."""
+    before = ""
+    for turn in turns:
+        if turn.piece:
+            continue
+        said = words(turn.text)
+        yield Heard(conversation, turn.number, turn.text, said, turn.role, turn.speaker, turn.said_at, before)
+        before = said
+
+
+def _fold(k: Knowledge, bodies: Iterable[Body]) -> Knowledge:
+    for body in bodies:
+        k = apply(k, Event(0, k.version + 1, 0, facts.BEGINNING, body))
+    return k
+
+
+def _outcomes(bodies: Iterable[Body]) -> list[Outcome]:
+    return [outcome for body in bodies if isinstance(body, TurnRemembered) for outcome in body.outcomes]
