@@ -10,7 +10,7 @@ from html import escape
 
 SECTION_COLOURS = {
     "system": "#64748b",
-    "facts": "#be185d",
+    "facts": "#65a30d",
     "stubs": "#8b5cf6",
     "recalled": "#14b8a6",
     "resident": "#3b82f6",

@@ -36,6 +36,7 @@ def step() -> None:
         with st.container(border=True):
             trace.section(say("trace.ask"), "search")
             trace.ask(here, say, acts)
+        known_and_kept(view, say)
         read_and_said(view, here, say)
         afterwards(view, say, acts)
         live.followed(here)
@@ -64,6 +65,16 @@ def left_and_came_back(view: TurnView, say: Words, acts: live.Acts) -> None:
         trace.section(say("trace.recalls"), "history", str(len(view.recalls)))
         trace.each(trace.recall, view.recalls, say, acts, say("trace.no_recalls"))
         trace.each(trace.retrieved, view.retrievals, say, acts, "")
+
+
+def known_and_kept(view: TurnView, say: Words) -> None:
+    left, right = st.columns([1, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        trace.section(say("trace.known"), "lightbulb", str(len(view.facts)), say("trace.known.says"))
+        trace.known(view, say)
+    with right.container(border=True, height="stretch"):
+        trace.section(say("trace.kept"), "inventory_2", str(len(view.kept)), say("trace.kept.says"))
+        trace.kept(view, say)
 
 
 def read_and_said(view: TurnView, here: Place, say: Words) -> None:

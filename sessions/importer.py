@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from memory.engine import resolved
 from memory.errors import EngineError, StaleAppend, StoreError
 from memory.events import Body, Event
+from memory.longterm import LongTerm, heard_of
 from memory.scope import RECORDED, Scope
 from memory.settings import Settings
 from memory.show import Shown, small, table
@@ -110,9 +111,14 @@ def import_recordings(
     *,
     settings: Settings | None = None,
     replay: bool = True,
+    remember: bool = True,
+    as_heard: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring recordings in, replay each once under `settings`, and say what became of each.
+
+    `remember`: what their users said is looked at for facts; `as_heard`: those are recorded as if we had been there,
+    at the time each turn was said, and not now.
 
     The same recording again changes nothing; a longer one adds its new turns; one that differs from what is there
     is refused. Raises StoreError where the store itself cannot be written, RecordingError for an unreadable file.
@@ -126,6 +132,9 @@ def import_recordings(
             skipped.append(found)
         else:
             done.append(_import(store, found))
+    if remember and wanted.remember == "rules":
+        for one in each([one for one in done if one.status in (IMPORTED, GROWN)], "remembering"):
+            _learn(store, one, as_heard=as_heard)
     if replay:
         done = [_replayed(store, one, wanted) for one in each(done, "replaying")]
     return ImportReport(tuple(done), tuple(skipped))
@@ -235,6 +244,25 @@ def _records(
         yield step, step_records(turns, said)
     if change.questions:
         yield step, question_records(change.questions, said)
+
+
+# ── what is remembered of it ──────────────────────────────────────────────────────────────────────────
+
+
+def _learn(store: Store, one: Imported, *, as_heard: bool) -> None:
+    """Turns that were looked at before are not looked at again, so an import that was cut off goes on."""
+    scope = Scope(one.user, one.conversation, RECORDED)
+    state, words = store.state(scope), store.words(scope)
+    turns = [turn for page in state.pages.values() for turn in page.turns]
+    heard = list(heard_of(turns, one.conversation, words.__getitem__))
+    now = [store.clock()]
+    memory = LongTerm(store, one.user, one.conversation, clock=lambda: now[0])
+    if not as_heard:
+        memory.learn(heard, memory.knowledge.version)
+        return
+    for each in heard:  # one commit a turn: each is recorded at its own time
+        now[0] = each.said_at.astimezone(UTC)
+        memory.learn([each], memory.knowledge.version)
 
 
 # ── its replay ────────────────────────────────────────────────────────────────────────────────────────

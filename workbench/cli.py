@@ -344,6 +344,7 @@ def _choices(registry: str) -> list[str]:
     from memory.boundaries import BOUNDARIES
     from memory.cooperative import QUESTIONS
     from memory.eviction import EVICTION
+    from memory.known import EXTRACTORS
     from memory.prompt import PROTOCOLS
     from memory.retrieval import RETRIEVAL
     from memory.templates import TEMPLATES
@@ -356,6 +357,7 @@ def _choices(registry: str) -> list[str]:
         "protocol": PROTOCOLS,
         "question": QUESTIONS,
         "retrieval strategy": RETRIEVAL,
+        "extractor": EXTRACTORS,
     }
     return sorted(known[registry])
 
@@ -420,7 +422,11 @@ def work(
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl+C.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Do the jobs that wait: vectors of closed pages. Until none is due; any number of workers share them."""
+    """Do the jobs that wait: vectors of closed pages, and what a model is asked about them; keys by the environment.
+
+    Until none is due; any number of workers share them.
+    """
+    from memory.deferred import does as by_model
     from memory.stores.jobs import EMBED, Job, embedding, queue_embedding
     from memory.stores.jobs import work as do_jobs
     from memory.stores.sql import Store
@@ -432,7 +438,7 @@ def work(
 
     with Store.open(store) as opened, Following(opened) if follow else nullcontext():
         by = _embedder(opened, embedder)
-        does = {EMBED: embedding(by)}
+        does = {EMBED: embedding(by), **by_model(opened)}
         worked = do_jobs(opened, does, follow=follow, told=told, queue=lambda store: queue_embedding(store, by))
         sync(opened, wait_s=30)
     _json(worked.to_dict()) if json else out.print(Text(str(worked)))

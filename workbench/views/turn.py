@@ -12,6 +12,7 @@ from memory.errors import NotFound
 from memory.events import (
     BookmarkMade,
     Event,
+    FactsPlaced,
     MessageReceived,
     MessageReplied,
     ModelCalled,
@@ -33,6 +34,7 @@ from memory.state import State
 from memory.stores.sql import Store
 from memory.turns import Call
 from workbench.views.feed import feed_rows, text_ids
+from workbench.views.known import KeptRow, PlacedRow, kept, placed
 from workbench.views.retrieval import CandidateRow, RetrievalView, candidate, retrieval, stub
 from workbench.views.rows import ChatRow, FeedRow
 
@@ -43,7 +45,7 @@ T = TypeVar("T")
 class PromptPart:
     """One message of a prompt."""
 
-    section: str  # system, stubs, recalled, resident, new, exchange
+    section: str  # system, facts, stubs, recalled, resident, new, exchange
     role: str
     page: int  # 0: none
     tokens: int
@@ -140,6 +142,8 @@ class TurnView(Shown):
     prompt_tokens: int
     prompt_hash: str
     ms: dict[str, float]  # by stage
+    facts: tuple[PlacedRow, ...]  # considered for the prompt
+    kept: tuple[KeptRow, ...]  # what was remembered of the step's turns, and why not more
     events: tuple[FeedRow, ...]  # everything, in order
     redacted: dict[str, Any]
 
@@ -161,6 +165,10 @@ class TurnView(Shown):
         html += show.bar(parts, max(self.prompt_tokens, 1), {}) + show.legend(self.sections) + "</div>"
         if left:
             html += "<b>left the window</b>" + show.table(["page", "stub", "freed", "score", "cause"], left)
+        known = [[f.name, f.text, f.why, f.dropped or "in the prompt"] for f in self.facts]
+        html += "<b>what is known</b>" + show.table(["fact", "what", "why", ""], known) if known else ""
+        held = [[r.turn, r.verdict, r.name, r.text, r.reason] for r in self.kept]
+        html += "<b>remembered</b>" + show.table(["turn", "", "fact", "what", "why"], held) if held else ""
         return html + "".join(each._html() for each in (*self.recalls, *self.retrievals))
 
     def to_dict(self) -> dict[str, Any]:
@@ -194,12 +202,13 @@ def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> 
     done = _bodies(events, StepFinished)
     gone = _bodies(events, StepAbandoned)
     said = [e.body.turn for e in events if isinstance(e.body, MessageReceived | MessageReplied)]
+    first, last = min((t.number for t in said), default=number), max((t.number for t in said), default=number)
     return TurnView(
         scope=scope,
         step=state.step,
         turn=number,
-        first_turn=min((t.number for t in said), default=number),
-        last_turn=max((t.number for t in said), default=number),
+        first_turn=first,
+        last_turn=last,
         turns=stream.turns,
         steps=stream.steps,
         state="finished" if done else "abandoned" if gone else "running",
@@ -224,6 +233,8 @@ def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> 
         prompt_tokens=shown.tokens if shown else 0,
         prompt_hash=shown.hash if shown else "",
         ms=dict(done[0].ms) if done else {},
+        facts=placed(store, scope, _bodies(events, FactsPlaced)),
+        kept=kept(store, scope, first, last),
         events=tuple(feed_rows(events, texts, {p.number: p.bookmark for p in state.pages.values() if p.bookmark})),
         redacted={k: v for b in _bodies(events, TextRedacted) for k, v in b.counts.items()},
     )

@@ -1,5 +1,5 @@
 const HUES = ["#2563eb", "#7c3aed", "#0f766e", "#b45309", "#be185d", "#475569", "#4d7c0f", "#0369a1"];
-const SECTIONS = ["system", "stubs", "recalled", "resident", "new", "exchange"];
+const SECTIONS = ["system", "facts", "stubs", "recalled", "resident", "new", "exchange"];
 const hue = (r) => (SECTIONS.includes(r.name) ? `var(--${r.name})` : HUES[r.hue % HUES.length]);
 export default function ({ data: [data], parentElement }) {
   const root = rootOf(parentElement);
