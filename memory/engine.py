@@ -18,8 +18,9 @@ from typing import Any
 
 from memory import tokens, work
 from memory.calling import Caller, Complete, arguments_of, called, note_failure
+from memory.deferred import KINDS, Worked, Worker, queue_left, queueing
 from memory.errors import ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
-from memory.events import MemoryWorkFailed, PagesRecalled
+from memory.events import PagesRecalled
 from memory.journal import MemoryJournal
 from memory.look import Window, window_now
 from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
@@ -34,13 +35,13 @@ from memory.serving import Served, names, needs_no_answer, serve
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
 from memory.state import State
+from memory.stores import jobs
 from memory.stores.lease import leased
 from memory.stores.sql import Store, Stream
 from memory.stores.sync import Following
 from memory.stores.vector_source import StoredVectors
 from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
-from memory.work import Worked
 
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
 
@@ -95,6 +96,7 @@ class Engine(Shown):
         wait_s: float = 30.0,
         sleep: Callable[[float], None] = time.sleep,
         chance: Callable[[], float] = random.random,
+        background: bool = True,
     ) -> None:
         self.store = store
         self.scope = scope
@@ -107,6 +109,10 @@ class Engine(Shown):
         self._wait_s = wait_s
         self._owns_store = False
         self._following: Following | None = None
+        self._background, self._queued = background, False
+        self._worker = Worker(store, scope, lambda: self.caller)
+        journal: Any = pager.journal
+        journal.along = queueing(store, scope, self._note_queued)
 
     @classmethod
     def open(
@@ -127,6 +133,7 @@ class Engine(Shown):
         sleep: Callable[[float], None] = time.sleep,
         chance: Callable[[], float] = random.random,
         chat: Complete = complete,
+        background: bool = True,
         boundary: Any = None,
         eviction: Any = None,
         bookmarks: Any = None,
@@ -137,6 +144,8 @@ class Engine(Shown):
         `llm` is any LiteLLM name; `options` (api_base, api_key, temperature, …) go to LiteLLM and are never stored.
         `memory_options` are those of the setting `memory_llm`; without them `options` serve it too where both models
         have the same provider, for a key goes to nobody else.
+        `background`: what memory work the settings ask of a model is done by a thread of this engine after the
+        replies; else by `work()` or `workbench work`, which find it queued in the store.
         `boundary`, `eviction`, `bookmarks` take a registered name or a function; other keywords are settings.
         A conversation that was imported or replayed goes on as a branch of its newest run.
         """
@@ -158,7 +167,7 @@ class Engine(Shown):
             )
             engine = cls(
                 opened, pager, scope, chat=chat, options=options, memory_options=memory_options,
-                timeout_s=timeout_s, wait_s=wait_s, sleep=sleep, chance=chance,
+                timeout_s=timeout_s, wait_s=wait_s, sleep=sleep, chance=chance, background=background,
             )  # fmt: skip
             engine._owns_store = opened is not store
             engine._begin(settings, changes, system, title)
@@ -211,6 +220,18 @@ class Engine(Shown):
         """
         if self._following is None:
             self._following = Following(self.store)  # the analytical store follows, off the reply path
+            self._queued = jobs.next_due(self.store, KINDS, self.scope) is not None
+        try:
+            return self._step(message, important, on_text)
+        finally:
+            if self._queued and self._background:
+                self._queued = False
+                self._worker.wake()
+
+    def _note_queued(self) -> None:
+        self._queued = True
+
+    def _step(self, message: str, important: bool, on_text: Callable[[str], None] | None) -> Reply:
         with self._held():
             clock = _Stages()
             self._take_up_offer()
@@ -387,17 +408,16 @@ class Engine(Shown):
         return work.memory_llm(self.settings)
 
     def work(self, most: int = 20) -> Worked:
-        """Do the memory work that is due: a model's keywords for up to `most` closed pages that have a rule's.
+        """Do now what would be done after the replies: a model's keywords for up to `most` closed pages.
 
-        The conversation is held to read and to write, not while the model is asked. Raises ConversationBusy.
+        Pages that closed under other settings are done as well; one where the model failed for good is not, until
+        its job is queued again. The conversation is held to write, not while the model is asked.
         """
-        return work.work(self.pager, self.caller, self._held, self._failed_before, most)
-
-    def _failed_before(self, task: str) -> set[int]:
-        """Pages that a model was asked about in vain."""
-        failures = self.store.events(self.scope, kinds=["MemoryWorkFailed"])
-        found = [e.body for e in failures if isinstance(e.body, MemoryWorkFailed)]
-        return {page for body in found if body.task == task for page in body.pages}
+        with self._held():
+            queue_left(self.store, self.scope, self.state)
+        worked = self._worker.now(most)
+        self.pager.refresh()
+        return worked
 
     # ── people ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -448,7 +468,8 @@ class Engine(Shown):
         return self.state.pages[number]
 
     def close(self) -> None:
-        """Bring what is derived up to date; close the store, unless it was given open."""
+        """End the memory work in hand, bring what is derived up to date; close the store, unless it was given open."""
+        self._worker.close()
         if self._following is not None:
             self._following.close()
             self._following = None

@@ -1,23 +1,21 @@
 """Work on the memory by a language model: whom cooperative eviction keeps, and what closed pages are named by.
 
 A model is asked outside of every transaction and, but for eviction, outside of the step; its answer is taken only
-where what it was asked about is unchanged. Every call, and every answer that cannot be used, is in the log.
+where what it was asked about is unchanged. Every call, and every answer that cannot be used, is in the log. When it
+is asked is not decided here: deferred.py does, after the reply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory import templates
-from memory.bookmarks import PageWords
-from memory.calling import TRIES, Caller, Failure, called, note_failure
+from memory.bookmarks import BY_MODEL
+from memory.calling import Caller, Failure, called, note_failure
 from memory.cooperative import Decision, Summary, decide
-from memory.errors import ModelError
 from memory.events import MemoryWorkFailed
-from memory.keywords import Ask, Improved, Outcome, Unreadable, improve_bookmarks
+from memory.keywords import Ask, Improved, Outcome, improve_bookmarks
 from memory.models.chat import OFFLINE, Answer
 from memory.pager import Pager
 from memory.pages import Page
@@ -28,17 +26,7 @@ from memory.settings import Settings
 WORK_TOKENS = 800  # of an answer about the memory
 ESCALATED = 0.7  # importance from which the chat model itself names a page: a change, "remember", a mark
 
-Held = Callable[[], AbstractContextManager[None]]
 Asked = list[Answer | Failure]
-
-
-@dataclass(frozen=True)
-class Worked:
-    """What memory work came to: page numbers."""
-
-    improved: tuple[int, ...] = ()
-    failed: tuple[int, ...] = ()  # the rule-made bookmark stays
-    changed: tuple[int, ...] = ()  # meanwhile, so that the answer no longer fits
 
 
 def memory_llm(settings: Settings) -> str:
@@ -105,42 +93,11 @@ def consult(pager: Pager, caller: Caller, pages: Sequence[Page], message: str) -
 # ── bookmarks ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def work(pager: Pager, caller: Caller, held: Held, failed_before: Callable[[str], set[int]], most: int) -> Worked:
-    """A model's keywords for up to `most` closed pages that have a rule's; see Engine.work."""
-    with held():
-        due = due_pages(pager, failed_before)[:most]
-        words = {page.number: pager.spoken(page) for page in due}
-        others = {p.number: pager.summary(p) for p in pager.state.pages.values() if p.closed and p.bookmark}
-        settings = pager.state.settings
-    improved: list[int] = []
-    failed: list[int] = []
-    changed: list[int] = []
-    for llm in dict.fromkeys(namer(page, settings) for page in due):
-        mine = [page for page in due if namer(page, settings) == llm]
-        asked = Asked()
-        ask = asking(caller, settings, llm, asked, tries=TRIES)
-        outcomes = keywords_of([words[p.number] for p in mine], others, settings, ask)
-        with held():
-            log_asked(pager, "bookmark", llm, asked)
-            for outcome in outcomes:
-                if isinstance(outcome, Unreadable):
-                    note_unreadable(pager, "bookmark", outcome.pages, llm, outcome.reason, outcome.raw)
-                    failed += outcome.pages
-                else:
-                    old = next(p for p in mine if p.number == outcome.page)
-                    (improved if improve(pager, old, outcome) else changed).append(outcome.page)
-            pager.commit()
-    return Worked(tuple(improved), tuple(failed), tuple(changed))
-
-
-def due_pages(pager: Pager, failed_before: Callable[[str], set[int]]) -> list[Page]:
-    """Closed pages that a model is still to be asked about; where it failed once, the rule's keywords stay."""
-    settings = pager.state.settings
-    due = [page for page in pager.state.pages.values() if is_due(page, settings.bookmarks)]
-    if not due or not memory_llm(settings):
-        return []
-    failed = failed_before("bookmark")
-    return [page for page in due if page.number not in failed]
+def wants_bookmark(page: Page, settings: Settings) -> bool:
+    """Whether a model is still to be asked for this page's keywords: a rule's stand there, or none yet."""
+    if not page.closed or settings.bookmarks not in BY_MODEL or not namer(page, settings):
+        return False
+    return page.bookmark is None or is_due(page, settings.bookmarks)
 
 
 def namer(page: Page, settings: Settings) -> str:
@@ -149,28 +106,24 @@ def namer(page: Page, settings: Settings) -> str:
     return chat if page.importance >= ESCALATED and chat != OFFLINE else memory_llm(settings)
 
 
-def keywords_of(pages: list[PageWords], others: Mapping[int, str], s: Settings, ask: Ask) -> list[Outcome]:
+def keywords_of(
+    pager: Pager, pages: Sequence[Page], others: Mapping[int, str], caller: Caller, asked: Asked, *, tries: int
+) -> list[Outcome]:
+    """The model's keywords for these pages, which have one namer. Raises ModelError.
+
+    `others`: the lines of other pages, to be told apart from.
+    """
+    s = pager.state.settings
+    ask = asking(caller, s, namer(pages[0], s), asked, tries=tries)
     template = templates.named(s.bookmark_template).with_key(s.bookmark_key)
-    if s.bookmarks == "llm_batch":
-        return or_failed(pages, lambda some: improve_bookmarks(some, ask, template, batch=True))
-    outcomes: list[Outcome] = []
-    for page in pages:
-        outcomes += or_failed([page], lambda some: improve_bookmarks(some, ask, template, others=others))
-    return outcomes
-
-
-def or_failed(pages: list[PageWords], improve: Callable[[list[PageWords]], list[Outcome]]) -> list[Outcome]:
-    """What came of it; a model that could not be asked leaves these pages as they are, and the others alone."""
-    try:
-        return improve(pages)
-    except ModelError as error:
-        return [Unreadable(tuple(p.page for p in pages), f"{type(error).__name__}: {error}", "")]
+    words = [pager.spoken(page) for page in pages]
+    return improve_bookmarks(words, ask, template, batch=s.bookmarks == "llm_batch", others=others)
 
 
 def improve(pager: Pager, old: Page, outcome: Improved) -> bool:
     """Put the model's keywords in place of the rule's, if the page is still what it was asked about."""
     page = pager.state.pages.get(old.number)
-    if page is None or page.turns != old.turns or not is_due(page, pager.state.settings.bookmarks):
+    if page is None or page.turns != old.turns or not wants_bookmark(page, pager.state.settings):
         return False
     pager.bookmark_as(page, outcome.keywords, pager.state.settings.bookmarks)
     return True

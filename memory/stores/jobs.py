@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from memory.stores.embedded import Embeds, Named
     from memory.stores.sql import Store
 
-__all__ = ["EMBED", "Job", "Outcome", "Worked", "claim", "done", "embedding", "enqueue", "failed", "jobs", "work"]
-
-EMBED = "embed"
+EMBED, BOOKMARK, SUMMARY = "embed", "bookmark", "summary"
+ONE_BY_ONE = (BOOKMARK, SUMMARY)  # of one conversation
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 STATES = (QUEUED, RUNNING, DONE, FAILED)
 LEASE_S = 60.0
@@ -46,11 +45,20 @@ FIRST_S, LONGEST_S = 2.0, 600.0  # back-off: doubled from one to the other
 POLL_S = 1.0
 EVENTS = 20_000  # looked through for pages at once
 
+# One that is due later than any may be, or was queued in time to come, tells of a clock that was set back. And of a
+# conversation's work by a model one job runs at a time: its answer may do another, and bears on what that one is asked.
 CLAIM = """
 UPDATE job SET state = 'running', owner = :owner, until_us = :until, tries = tries + 1
-WHERE id = (SELECT id FROM job WHERE kind IN ({kinds}) AND due_us <= :now
-            AND (state = 'queued' OR (state = 'running' AND until_us <= :now)) ORDER BY due_us, id LIMIT 1)
+WHERE id = (SELECT id FROM job AS wanted WHERE kind IN ({kinds}) {scope}
+            AND (due_us <= :now OR queued_us > :now OR due_us > :far)
+            AND (state = 'queued' OR (state = 'running' AND until_us <= :now))
+            AND (kind NOT IN ({one_by_one}) OR NOT EXISTS (
+                SELECT 1 FROM job AS other WHERE other.state = 'running' AND other.until_us > :now
+                AND other.kind = wanted.kind AND other.user = wanted.user
+                AND other.conversation = wanted.conversation AND other.run = wanted.run))
+            ORDER BY due_us, id LIMIT 1)
 RETURNING *"""
+OF_SCOPE = "AND user = :user AND conversation = :conversation AND run = :run"
 BEAT = "UPDATE job SET until_us = :until WHERE id = :id AND owner = :owner AND state = 'running'"
 END = """
 UPDATE job SET state = :state, due_us = :due, reason = :reason, ended_us = :ended, tries = tries - :untried, owner = ''
@@ -88,10 +96,14 @@ def _nothing(connection: Connection) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a job came to. `unchanged` is asked in the transaction that then runs `commit` and ends the job."""
+    """What a job came to. `unchanged` is asked in the transaction that then runs `commit` and ends the job.
+
+    `ended`: the state in which a transaction of the worker's own ended it already (`end_along`); nothing is left to do.
+    """
 
     commit: Callable[[Connection], None] = _nothing
     unchanged: Callable[[Connection], bool] = _always
+    ended: str = ""
 
 
 Does = Callable[["Store", Job], Outcome]  # raises an EngineError where it cannot be done
@@ -130,6 +142,7 @@ def enqueue_all(
     connection: Connection, wanted: Iterable[tuple[str, Scope, str, str]], now: datetime, delay_s: float = 0.0
 ) -> int:
     """Several, (kind, scope, key, version) each, in the caller's transaction. Returns how many are new."""
+    assert delay_s <= LONGEST_S, f"a job is queued for at most {LONGEST_S:g} s ahead"
     due = to_us(now + timedelta(seconds=delay_s))
     lines = [
         {"kind": kind, "user": scope.user, "conversation": scope.conversation, "run": scope.run, "key": key,
@@ -141,8 +154,10 @@ def enqueue_all(
     return sum(connection.execute(query, [line]).rowcount for line in lines)
 
 
-def claim(store: Store, kinds: Iterable[str], *, owner: str = "", lease_s: float = LEASE_S) -> Job | None:
-    """The job that is due for longest, now yours for `lease_s` seconds; None if there is none."""
+def claim(
+    store: Store, kinds: Iterable[str], *, owner: str = "", lease_s: float = LEASE_S, scope: Scope | None = None
+) -> Job | None:
+    """The job that is due for longest, now yours for `lease_s` seconds; None if there is none. `scope`: of this run."""
     names = list(kinds)
     if not names:
         return None
@@ -150,16 +165,26 @@ def claim(store: Store, kinds: Iterable[str], *, owner: str = "", lease_s: float
     now = store.clock()
     named = {f"kind{n}": name for n, name in enumerate(names)}
     values = {"owner": owner or f"{this_process()}/{uuid.uuid4().hex}", "now": to_us(now),
-              "until": to_us(now + timedelta(seconds=lease_s)), **named}  # fmt: skip
+              "until": to_us(now + timedelta(seconds=lease_s)), "far": to_us(now + timedelta(seconds=LONGEST_S)),
+              **named, **(_of(scope) if scope else {})}  # fmt: skip
+    sql = CLAIM.format(
+        kinds=", ".join(f":{n}" for n in named),
+        scope=OF_SCOPE if scope else "",
+        one_by_one=", ".join(f"'{kind}'" for kind in ONE_BY_ONE),
+    )
     with store.write(durable=False) as connection:
-        row = connection.exec_driver_sql(CLAIM.format(kinds=", ".join(f":{n}" for n in named)), values).first()
+        row = connection.exec_driver_sql(sql, values).first()
     if row is None:
         return None
     job = _job(row)
     if job.tries > TRIES:  # each time its worker ended in the middle
         _end(store, job, FAILED, f"its worker ended {TRIES} times in the middle of it")
-        return claim(store, names, owner=owner, lease_s=lease_s)
+        return claim(store, names, owner=owner, lease_s=lease_s, scope=scope)
     return job
+
+
+def _of(scope: Scope) -> dict[str, str]:
+    return {"user": scope.user, "conversation": scope.conversation, "run": scope.run}
 
 
 def done(store: Store, job: Job, outcome: Outcome | None = None) -> bool:
@@ -175,6 +200,21 @@ def done(store: Store, job: Job, outcome: Outcome | None = None) -> bool:
         _write_end(connection, store, job, DONE, "")
         came.commit(connection)
     return True
+
+
+def end_along(connection: Connection, store: Store, job: Job, state: str = DONE, reason: str = "") -> None:
+    """End a job in the transaction that writes its result; then return `Outcome(ended=state)`.
+
+    Raises StaleAppend where somebody else has the job by now; the transaction must then write nothing.
+    """
+    _write_end(connection, store, job, state, reason)
+
+
+def fail_along(connection: Connection, store: Store, job: Job, keys: Iterable[int], reason: str) -> None:
+    """Jobs of the same kind and run that wait stand as failed too, for this one's answer was about these as well."""
+    mine = (JOB.c[name] == value for name, value in _of(job.scope).items())
+    waiting = update(JOB).where(JOB.c.state == QUEUED, JOB.c.kind == job.kind, JOB.c.key.in_(map(str, keys)), *mine)
+    connection.execute(waiting.values(state=FAILED, reason=reason, ended_us=to_us(store.clock())))
 
 
 def failed(store: Store, job: Job, reason: str, *, for_good: bool = False) -> bool:
@@ -197,11 +237,35 @@ def jobs(store: Store, *, user: str | None = None, state: str | None = None) -> 
     return sorted(found, key=lambda job: (RUNNING, QUEUED, FAILED, DONE).index(job.state))
 
 
+def of_run(store: Store, scope: Scope) -> list[Job]:
+    """All jobs of one run, in the order in which they were queued."""
+    mine = (JOB.c[name] == value for name, value in _of(scope).items())
+    with store.read() as connection:
+        return [_job(row) for row in connection.execute(select(JOB).where(*mine).order_by(JOB.c.id))]
+
+
 def is_due(store: Store, kind: str) -> bool:
     """Whether a worker would find one of this kind now; costs a small query."""
     with store.read() as connection:
         mine = (JOB.c.kind == kind, JOB.c.state.in_((QUEUED, RUNNING)), JOB.c.due_us <= to_us(store.clock()))
         return connection.scalar(select(JOB.c.id).where(*mine).limit(1)) is not None
+
+
+def next_due(store: Store, kinds: Iterable[str], scope: Scope) -> datetime | None:
+    """When the next queued job of this run is due, perhaps long since; None: there is none."""
+    mine = (JOB.c[name] == value for name, value in _of(scope).items())
+    query = select(func.min(JOB.c.due_us)).where(JOB.c.state == QUEUED, JOB.c.kind.in_(list(kinds)), *mine)
+    with store.read() as connection:
+        due = connection.scalar(query)
+    return None if due is None else from_us(due)
+
+
+def hurry(store: Store, kinds: Iterable[str], scope: Scope) -> None:
+    """What is queued of this run and waits for its next try is due now."""
+    mine = (JOB.c[name] == value for name, value in _of(scope).items())
+    late = update(JOB).where(JOB.c.state == QUEUED, JOB.c.kind.in_(list(kinds)), *mine)
+    with store.write(durable=False) as connection:
+        connection.execute(late.where(JOB.c.due_us > (now := to_us(store.clock()))).values(due_us=now))
 
 
 def retry(store: Store, job: int) -> None:
@@ -259,18 +323,19 @@ def work(
     told: Callable[[Job, str], None] = lambda job, state: None,
     queue: Callable[[Store], object] | None = None,
     lease_s: float = LEASE_S,
+    scope: Scope | None = None,
 ) -> Worked:
     """Do what is due, until nothing is, or `limit` jobs were begun, or `until()`. `follow`: wait for more.
 
-    `does` says how, by kind; other kinds are left to other workers. `queue(store)` may queue jobs before each look.
-    `told` hears of each job that ended, with its state now.
+    `does` says how, by kind; other kinds, and with a `scope` other runs, are left to other workers. `queue(store)`
+    may queue jobs before each look. `told` hears of each job that ended, with its state now.
     """
     sums = Worked()
     begun = 0
     while not until() and (limit is None or begun < limit):
         if queue is not None:
             queue(store)
-        job = claim(store, does, lease_s=lease_s)
+        job = claim(store, does, lease_s=lease_s, scope=scope)
         if job is None:
             if not follow:
                 break
@@ -281,7 +346,8 @@ def work(
         name = {DONE: "done", FAILED: "failed"}.get(state, "again")
         sums = replace(sums, **{name: getattr(sums, name) + 1})
         told(job, state)
-    return replace(sums, waiting=sum(job.kind in does for job in jobs(store, state=QUEUED)))
+    left = (job for job in jobs(store, state=QUEUED) if job.kind in does and scope in (None, job.scope))
+    return replace(sums, waiting=sum(1 for _ in left))
 
 
 def _run(store: Store, job: Job, do: Does, lease_s: float) -> str:
@@ -290,7 +356,7 @@ def _run(store: Store, job: Job, do: Does, lease_s: float) -> str:
     try:
         with beating(partial(_beat, store, job, lease_s), lease_s / 3):
             outcome = do(store, job)
-        state = DONE if done(store, job, outcome) else QUEUED
+        state = outcome.ended or (DONE if done(store, job, outcome) else QUEUED)
         ended = True
     except StaleAppend:  # deleted or changed under it, or no longer ours
         with suppress(StaleAppend):

@@ -27,7 +27,8 @@ def opened(tmp_path, server):
 
     def open_engine(**given):
         slept = []
-        given = {"llm": "openai/test", "options": server.options, "sleep": slept.append, **SETTINGS, **given}
+        own = {"llm": "openai/test", "options": server.options, "sleep": slept.append, "background": False}
+        given = {**own, **SETTINGS, **given}
         engine = Engine.open(tmp_path / "store", user="ana", conversation="trip", timeout_s=1, **given)
         engine._following = StringIO()
         engine.slept = slept

@@ -19,7 +19,7 @@ from memory import Engine
 from memory.errors import RecallLoop
 from memory.models.chat import complete
 from memory.operations import KEYS
-from memory.work import due_pages
+from memory.work import wants_bookmark
 from tests.memory.conftest import Model, fill_up
 
 pytestmark = [
@@ -97,7 +97,7 @@ def engine(tmp_path, options):
         fill_up(before, 8, 20)
         assert before.state.evicted
     own = {"protocol": "schema", "bookmarks": "llm_batch", "recall_rounds": 1, "recall_k": 1}
-    with Engine.open(tmp_path / "store", llm=LLM, options=options, **{**place, **own}) as engine:
+    with Engine.open(tmp_path / "store", llm=LLM, options=options, background=False, **{**place, **own}) as engine:
         engine._following = StringIO()
         yield engine
 
@@ -131,7 +131,7 @@ def test_under_the_schema_it_writes_json_that_names_only_pages_that_left(engine)
 
 
 def test_asked_for_keywords_every_page_ends_named_or_as_it_was(engine):
-    due = [p.number for p in due_pages(engine.pager, engine._failed_before)][:2]
+    due = [p.number for p in engine.state.pages.values() if wants_bookmark(p, engine.settings)][:2]
     worked = engine.work(most=2)
     assert len(due) == 2
     assert sorted((*worked.improved, *worked.failed)) == due
