@@ -23,10 +23,10 @@ from memory.extraction_english import Found, find_english
 from memory.facts import Candidate
 from memory.language import is_cjk, sentences
 from memory.relations import relation_in
-from memory.saidtime import holds_in, times_in
+from memory.saidtime import MONTHS, holds_in, times_in
 from memory.tokens import clip, count
 
-READ = 40_000  # characters of a turn; a paste beyond is not its speaker's word
+READ = 20_000  # characters of a turn; what lies beyond is a paste
 SENTENCE = 400  # characters; a longer one is a paste
 ENTRY_TOKENS = 100
 QUOTED_TOKENS = 70
@@ -49,6 +49,7 @@ _SCREEN = re.compile(r"[<>`\[]|[Ss]aid|oted:|find that|说过|记下|assistant|s
 _PAST = re.compile(
     r"\b(?:was|were|had|did|went|got|bought|accepted|\w{3,}ed|signed|began|left|took|since|ago|last)\b|了|过|去年|昨"
 )
+_KEEP = re.compile("[记重]|忘了|忘记|[Rr]emember|forget|mind|[Nn]ote|know|[Ww]rite")
 _DATES = ("date", "day", "deadline", "appointment", "birthday", "report", "time", "opening")
 _SETTLED = frozenset(
     {"home city", "employer", "job", "work city", "marital status", "spouse", "owns", "educated at", "pet"}
@@ -161,6 +162,8 @@ def _reason(text: str, reasons: list[str]) -> str:
 
 def _asked_to_keep(sentence: str, *, chinese: bool, before: bool) -> tuple[bool, bool]:
     """Whether this sentence is to be remembered, and whether it only announces that the next one is."""
+    if not _KEEP.search(sentence):
+        return before, False
     pattern = phrases_chinese.REMEMBER if chinese else phrases_english.REMEMBER
     m = pattern.search(sentence)
     if (
@@ -275,6 +278,8 @@ def _candidate(
     start, end = offset + found.start, offset + found.end
     if found.said:
         return _deed(found, text, start, end, said_at, importance, chinese=chinese)
+    if found.value.lower() in ("today", "今天") and found.attribute == "birthday":
+        found = found._replace(value=_day_of(said_at, chinese=chinese))
     single = is_single(found.attribute) if found.single is None else found.single
     begins, ends = _holds(found, text, start, end, said_at)
     intent = "correct" if found.corrects else {"preference": "prefer", "decision": "decide"}.get(found.kind, "state")
@@ -297,6 +302,13 @@ def _candidate(
         valid_to=ends,
         importance=importance or min(1.0, _IMPORTANCE[found.kind] + (0.1 if found.corrects else 0.0)),
     )
+
+
+def _day_of(said_at: datetime, *, chinese: bool) -> str:
+    """The day of the year: today is no date to keep."""
+    if chinese:
+        return f"{said_at.month}月{said_at.day}日"
+    return f"{said_at.day} {MONTHS[said_at.month - 1].capitalize()}"
 
 
 def _worded(found: Found, quoted: str, said_at: datetime, *, chinese: bool) -> str:

@@ -15,6 +15,7 @@ from memory.attributes import KIN, MANY, PETS, USER, attribute_of, known_noun
 from memory.extraction_english import Found
 from memory.phrases_english import Form
 
+_BUSY = re.compile("思考|考虑|[找换想忙]|努力|认真|处理|准备|(?:一家|这家|某)公司$")
 LONGEST = 24  # characters of a value
 
 
@@ -49,15 +50,38 @@ def find_chinese(sentence: str, earlier: str = "", whose: str = USER) -> tuple[l
         return [], "a question", whose
     clauses = _clauses(sentence)
     stated, asked = _stated(sentence, clauses)
-    if say.HYPOTHETICAL.search(sentence):
-        return [], "a hypothetical", whose
+    supposed = next((n for n, each in enumerate(stated) if say.HYPOTHETICAL.search(each.text)), None)
+    if supposed is not None:
+        stated = stated[:supposed]
+        if not stated:
+            return [], "a hypothetical", whose
     found: list[Found] = list(_reply_style(sentence)) if not asked or stated else []
-    for clause in stated:
+    for n, clause in enumerate(stated):
         if (m := say.REPORTED.search(clause.text)) and m.start() <= 4:
             break
         new, whose = _clause(sentence, clause, whose, earlier)
         found += new
+        if new and new[-1].attribute == "likes" and not new[-1].negated:
+            found += _goes_on(stated[n + 1 :], new[-1])
     return found, "a question" if asked and not found else "", whose
+
+
+def _goes_on(clauses: list[Clause], last: Found) -> list[Found]:
+    """我喜欢唱歌，健身，旅游，电影: a list with commas, of two at least; 特别是爵士乐 goes on alone."""
+    if clauses and (m := say.ESPECIALLY.match(clauses[0].text)):
+        at = clauses[0].start
+        values = _values(m["v"], "likes", "liked")
+        return [last._replace(start=at, end=at + m.start("v") + end, value=value) for value, end in values]
+    found = []
+    for clause in clauses:
+        if not _SHORT_NOUN.match(clause.text) or say.SMALL_TALK.match(clause.text):
+            break
+        end = clause.start + len(clause.text)
+        found.append(last._replace(start=clause.start, end=end, value=_bare(clause.text)))
+    return found if len(found) > 1 else []
+
+
+_SHORT_NOUN = re.compile(r"(?![我你他她真很也都还就不对但])[\u4e00-\u9fff]{2,5}$")
 
 
 def _clauses(sentence: str) -> list[Clause]:
@@ -96,11 +120,20 @@ def _clause(sentence: str, clause: Clause, whose: str, earlier: str) -> tuple[li
         found += _first(_refused(text, start), _deeds(text, start, sentence) if whose == USER else iter(()))
     if not found and (changed := say.CHANGED.match(text, start)):
         found += _corrected(changed, f"{earlier}{sentence[: clause.start]}")
-    if found and found[-1].attribute in PETS and found[-1].value and whose == USER:
-        whose = f"user's {found[-1].attribute}"  # what follows is said of the cat
+    if found and whose == USER:
+        whose = _next_subject(found[-1])
     if say.UNSURE.search(text):
         found = [each for each in found if each.kind != "decision" and each.attribute not in ("learning", "owns")]
     return [each._replace(start=each.start + clause.start, end=each.end + clause.start) for each in found], whose
+
+
+def _next_subject(last: Found) -> str:
+    """我家猫叫团子，三岁: what follows is said of the cat; after 定了唐一鸣 of whoever that is."""
+    if last.attribute in PETS and last.value:
+        return f"user's {last.attribute}"
+    if last.attribute in KIN and last.value and last.subject == USER:
+        return last.value
+    return "" if last.said == "决定" else USER
 
 
 def _first(*ways: Iterator[Found]) -> list[Found]:
@@ -133,6 +166,8 @@ def _read(form: Form, m: re.Match[str], whose: str, start: int) -> Iterator[Foun
         attribute = attribute_of(f"{groups['for'].strip('的我')}预算")
     if attribute == "employer" and form.check == "work" and say.CITY.match(m["v"]):
         attribute = "work city"
+    if attribute == "name" and whose.startswith("user's "):
+        whose, attribute = USER, whose.removeprefix("user's ")  # 我的下属叫李梓轩
     if not attribute or (whose != USER and attribute in KIN):
         return
     negated = form.negated != bool(groups.get("neg") or groups.get("neg2"))
@@ -156,7 +191,9 @@ def _owned(m: re.Match[str], whose: str, *, owned: bool) -> Iterator[Found]:
     known = known_noun(noun)
     attribute = attribute_of(noun)
     moved = re.search("改|推|挪|提前|调|涨|降|换|变|加到|提高", m["be"]) is not None
-    if noun in _NO_TOPIC or not (known or (moved and _SOLID.search(m["v"])) or (owned and _solid(m))):
+    if noun in _NO_TOPIC or not (
+        known or (moved and _SOLID.search(m["v"]) and not _NO_NOUN.search(noun)) or (owned and _solid(m))
+    ):
         return
     if attribute in KIN | PETS and (m["be"] not in ("叫", "是叫", "名叫") or whose != USER):
         return
@@ -168,11 +205,10 @@ def _owned(m: re.Match[str], whose: str, *, owned: bool) -> Iterator[Found]:
 
 def _solid(m: re.Match[str]) -> bool:
     """我的X是Y with a noun outside the vocabulary: a short noun, and a value of a number, a date or a name."""
-    return (
-        len(m["a"]) <= 6
-        and not re.search("[我你他她的了就]", m["a"])
-        and bool(_SOLID.search(m["v"][:8]) or m["be"] == "叫")
-    )
+    return len(m["a"]) <= 6 and not _NO_NOUN.search(m["a"]) and bool(_SOLID.search(m["v"][:8]) or m["be"] == "叫")
+
+
+_NO_NOUN = re.compile("[我你他她的了就在把将被用想因看说对有是去来给让做听叫会能到过着没不很但一二三四五六七八九十]")
 
 
 def _moved(m: re.Match[str]) -> Iterator[Found]:
@@ -191,6 +227,7 @@ def _refused(text: str, start: int) -> Iterator[Found]:
 def _corrected(m: re.Match[str], earlier: str) -> list[Found]:
     """改成三十二万: of the noun that was spoken of last."""
     nouns = _NOUN_BEFORE.findall(earlier)
+    nouns = [noun for noun in nouns if noun not in ("日期", "日子", "时间")] or nouns
     value = _values(m["v"], "", "noun")
     if not nouns or not value or not _SOLID.search(m["v"]):
         return []
@@ -206,7 +243,9 @@ def _deeds(text: str, start: int, sentence: str) -> Iterator[Found]:
     if (m := say.DUE.match(text, start)) and _SOLID.search(m["v"] or m["v2"] or ""):
         thing, when = m["s"] or m["s2"], m["v"] or m["v2"]
         yield Found(start, m.end(), "deadline", when.strip(), "task", thing.removeprefix("我的").strip())
-    elif (m := say.DECIDED.match(text, start)) and len(m["v"].strip("了 ")) >= 2:
+    elif m := say.BIRTHDAY.search(text):
+        yield Found(m.start(), m.end(), "birthday", m["v"])
+    elif (m := say.DECIDED.match(text, start)) and m["v"].strip("了 "):
         yield Found(start, m.end(), "", "", "decision", said="决定")
     elif (m := say.DONE.match(text, start)) and (thing := (m["s"] or "") + m["v"]).strip("了 "):
         yield Found(start, m.end(), "progress", "完成", "task", thing.strip("了，。 "), said="已完成")
@@ -215,9 +254,10 @@ def _deeds(text: str, start: int, sentence: str) -> Iterator[Found]:
 
 
 def _reply_style(sentence: str) -> Iterator[Found]:
-    m = say.REPLY_STYLE.search(sentence)
-    if m is None or not say.WANTS_STYLE.search(sentence) or re.search("[我他她]$|作废", sentence[: m.start()][-3:]):
+    told = [m for m in say.REPLY_STYLE.finditer(sentence) if not re.match("作废|不要|取消|了", sentence[m.end() :])]
+    if not told or not say.WANTS_STYLE.search(sentence) or re.search("[我他她]$", sentence[: told[-1].start()]):
         return
+    m = told[-1]
     words = m["v"] or m["v2"]
     value = next((style for key, style in _STYLES.items() if key in words), words)
     yield Found(m.start(), m.end(), "reply style", value, "preference", corrects=bool(say.CORRECTS.search(sentence)))
@@ -231,6 +271,8 @@ def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
     if attribute not in MANY:
         value = _bare(raw)
         return [(value, len(raw.rstrip("。 ")))] if _fits(value, check) else []
+    if raw.startswith("在"):
+        return [(_bare(raw), len(raw))] if _fits(_bare(raw), check) else []  # 在海滩、山脉附近拍摄 is one thing
     found, at = [], 0
     for m in (*say.PIECES.finditer(raw), None):
         piece = raw[at : m.start()] if m else raw[at:]
@@ -259,5 +301,7 @@ def _fits(value: str, check: str) -> bool:
     if check == "date":
         return _SOLID.search(value) is not None
     if check == "work":
-        return not re.match("[这那它他她我你哪家]|认真|努力|一起", value) or value.startswith("家")
+        return not re.match("[这那它他她我你哪]|认真|努力|一起", value) and not _BUSY.search(value)
+    if check == "learnt":
+        return not re.search("技能|知识|一道|新菜|新的菜|[我你]|有些|困难|吃力", value)
     return not re.match("[这那它他她你]", value)

@@ -42,8 +42,12 @@ _SUBJECT = re.compile(
 _OF_OTHERS = frozenset(
     {"home city", "employer", "likes", "allergy", "age", "job", "diet", "hometown", "prefers", "eats", "drinks"}
 )
-_PERSONAL = re.compile(r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b|['’]s\b|s (?:in|at)\b|\bis\b|ves?\b|ates\b|kes\b")
+_PERSONAL = re.compile(
+    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b|['’]s\b|s (?:in|at)\b|\bis\b|ves?\b|ates\b|kes\b"
+    r"|\bbe\b|\bturn|\bstart|\bbegin|\bmore\b|\bfor\b"
+)
 _I_AM = re.compile(rf"(?:['’]m| am) {say.NAME}(?=\s*(?:[.,!;:—–)-]|$)|\s+(?:and|from|by)\b)")
+_TOLD = re.compile(r"\W*(?:[\w ]{1,20}[!,.] )?(?:do|did) you know(?: that)? (?=I\b|my\b)", re.IGNORECASE)
 _NAMED = re.compile(rf"(?:this is|it['’]s) {say.NAME}(?: here)?(?=[.,!]|$)")
 _NOT_BUT = re.compile(r"(?:not|no longer) (?P<old>[^,;]{1,40}?),? but (?:rather |now )?(?P<new>.+)", re.IGNORECASE)
 _RATHER = re.compile(
@@ -72,17 +76,44 @@ def find_english(sentence: str, earlier: str = "", speaker: str = "") -> tuple[l
     body = _stated(sentence)
     if not body:
         return [], "a question"
-    if say.HYPOTHETICAL.search(body):
+    low = body.lower()
+    if _holds_any(low, _SUPPOSING) and say.HYPOTHETICAL.search(body):
         return [], "a hypothetical"
-    quoted = say.REPORTED.search(body)
+    quoted = say.REPORTED.search(body) if _holds_any(low, _REPORTING) else None
     body = body[: quoted.start()] if quoted else body
     found = list(_all(body, earlier, speaker))
     return found, "" if found or not quoted else "somebody else's words"
 
 
+# A look for a few letters costs a twentieth of a search by a form.
+_SUPPOSING = (
+    "if ",
+    "in case",
+    "unless",
+    "whether",
+    "suppos",
+    "imagin",
+    "pretend",
+    "wish",
+    "as though",
+    "hypothet",
+    "say",
+    "were to",
+)
+_REPORTING = ("sa", "th", "claim", "believe", "told", "tells", "asked", "wr", "insist", "quote", "read", "accord")
+_ANSWERS = ("repl", "answer", "respon", "report", "messag", "brief", "short", "concise", "detail", "be ")
+_SHOULD = ("it", "that", "this")
+
+
+def _holds_any(low: str, words: tuple[str, ...]) -> bool:
+    return any(map(low.__contains__, words))
+
+
 def _stated(sentence: str) -> str:
     """The sentence as far as it states: up to the clause that asks."""
     bare = sentence.rstrip(" \"'”’)")
+    if told := _TOLD.match(sentence):
+        return sentence[: told.end()] and bare.rstrip("?")
     if not bare.endswith("?"):
         return "" if say.ASKS_PLAINLY.match(sentence[say.LEAD.match(sentence).end() :]) else sentence  # type: ignore[union-attr]
     starts = [m.end() for m in say.BREAKS.finditer(bare)]
@@ -94,8 +125,9 @@ def _stated(sentence: str) -> str:
 
 
 def _all(body: str, earlier: str, speaker: str) -> Iterator[Found]:
-    yield from _reply_style(body)
     low = body.lower()
+    if _holds_any(low, _ANSWERS):
+        yield from _reply_style(body)
     subject = ""
     if (
         _PERSONAL.search(body)
@@ -110,7 +142,7 @@ def _all(body: str, earlier: str, speaker: str) -> Iterator[Found]:
             yield from (each._replace(corrects=True) if corrects else each for each in found)
             ended = start
     yield from _appositions(body)
-    if (m := say.SHOULD_BE.search(body)) and say.CORRECTS.search(body):
+    if _holds_any(low, _SHOULD) and (m := say.SHOULD_BE.search(body)) and say.CORRECTS.search(body):
         yield from _corrected(body, m, earlier)
 
 
@@ -199,6 +231,8 @@ def _read(form: say.Form, m: re.Match[str], start: int, subject: str, *, named: 
     attribute = form.attribute or attribute_of(groups.get("a") or "")
     if groups.get("for") and attribute == "budget":
         attribute = _pot(groups["for"])
+    if attribute == "name" and subject.startswith("user's "):
+        subject, attribute = USER, subject.removeprefix("user's ")  # my teacher is called Inês
     if not attribute or (named and (attribute not in _OF_OTHERS or _plural_verb(m))):
         return
     negated = form.negated != bool(groups.get("neg") or groups.get("neg2"))
@@ -229,6 +263,9 @@ def _pot(what: str) -> str:
 
 
 def _topics(body: str, start: int) -> Iterator[Found]:
+    if m := say.PUT_ASIDE.match(body, start):
+        yield Found(start, m.end(), _pot(m["for"]), m["v"].strip())
+        return
     for pattern in (say.TOPIC, say.CHANGED, say.REFUSED, say.BARE_TOPIC):
         if (m := pattern.match(body, start)) and (found := _TOPIC_READERS[pattern](m)):
             yield from found
@@ -239,6 +276,8 @@ def _owned(m: re.Match[str]) -> list[Found]:
     """my budget is 8000; my sister's name is Mia; my sister's birthday is 3 May; my brother is called Tom."""
     noun, part = m["a"], m["b"]
     attribute, subject = attribute_of(noun), USER
+    if noun.lower().endswith("ones"):
+        return []
     if part and part != "name":
         if attribute not in KIN | PETS:
             return []
@@ -254,21 +293,20 @@ def _owned(m: re.Match[str]) -> list[Found]:
 
 def _bare(m: re.Match[str]) -> list[Found]:
     noun = m["a"].lower()
-    if not known_noun(noun) or attribute_of(noun) in KIN | PETS | {
-        "likes",
-        "home city",
-        "job",
-        "goal",
-        "employer",
-        "school",
-        "phone number",
-    }:
+    attribute = attribute_of(noun)
+    if attribute in _SERVANTS and _capital(m["v"].split(",")[0]):
+        return _stated_value(m, USER, attribute, known=True)
+    if not known_noun(noun) or attribute in KIN | PETS | _NEEDS_OWNER:
         return []
     return (
         _stated_value(m, USER, attribute_of(noun), known=True)
         if _solid(m["v"]) or m["be"].strip() in ("=", ":")
         else []
     )
+
+
+_NEEDS_OWNER = frozenset({"likes", "home city", "job", "goal", "employer", "school", "phone number"})
+_SERVANTS = frozenset({"landlord", "boss", "teacher", "vet", "doctor"})  # "landlord is Herr Behrens": whose is plain
 
 
 def _stated_value(m: re.Match[str], subject: str, attribute: str, *, known: bool) -> list[Found]:
@@ -354,6 +392,14 @@ def _deeds(body: str, start: int) -> Iterator[Found]:
         yield Found(
             start, m.start("v") + value[0][1], "progress", "open", "task", _thing(value[0][0]), said="Still to do"
         )
+    elif (m := say.STARTS.match(body, start)) and DATED.search(m["v"]) and (value := _values(m["v"], "", "date")):
+        which = "start" if m["verb"][0].lower() in "sb" else "end"
+        yield Found(start, m.start("v") + value[0][1], f"{m['a'].strip().lower()} {which} date", value[0][0])
+    elif m := say.NO_MORE.match(body, start):
+        drinks = re.search(r"coffee|tea|alcohol|beer|wine|soda|milk|juice|cola", m["v"], re.IGNORECASE)
+        yield Found(start, m.end(), "drinks" if drinks else "eats", m["v"], "preference", negated=True, corrects=True)
+    elif "birthday" in body and (m := say.BIRTHDAY.search(body)):
+        yield Found(m.start(), m.end(), "birthday", "today")
     elif (m := say.DUE.match(body, start)) and DATED.search(m["v"]):
         yield Found(start, m.end(), "deadline", m["v"].strip(), "task", _thing(m["s"]))
     elif (m := say.DECIDED.match(body, start)) and len(m[0].split()) > 2 and not say.UNSURE.search(m[0]):
@@ -415,10 +461,14 @@ def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
         return [(value, end)] if _fits(value, check) else []
     found: list[tuple[str, int]] = []
     at = 0
+    if check in ("liked", "eaten") and _SPREAD.match(raw):
+        end = _cut(raw.replace(",", " ").replace(" and ", "  &  "), check)  # "near beaches, mountains and lakes" is one
+        value = _bare_value(raw[:end], check)
+        return [(value, end)] if _fits(value, check) else []
     for piece, begins in _pieces(raw):
         end = _cut(piece, check)
         value = _bare_value(piece[:end], check)
-        if at and (say.NOT_A_PIECE.match(piece) or len(value.split()) > 5):
+        if say.NOT_LIKED.match(piece.strip()) or (at and (say.NOT_A_PIECE.match(piece) or len(value.split()) > 5)):
             break
         if not _fits(value, check):
             break
@@ -427,6 +477,9 @@ def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
         if end < len(piece.rstrip(" .")):
             break
     return found
+
+
+_SPREAD = re.compile(r"\w+ing (?:near|in|at|on|along|around|by|with) ", re.IGNORECASE)
 
 
 def _pieces(raw: str) -> Iterator[tuple[str, int]]:
@@ -467,6 +520,10 @@ def _fits(value: str, check: str) -> bool:
         return not say.NOT_LIKED.match(value) and not (check == "eaten" and _MEALS.match(value))
     if check == "name":
         return value[0].isupper() and value.split(maxsplit=1)[0] not in say.NOT_NAMES
+    if check == "learnt":
+        return not _VAGUE.match(value) and not value.startswith(("that ", "about how", "from "))
+    if _VAGUE.match(value):
+        return False
     if check == "place":
         return _PLACE.match(value) is not None
     if check == "date":
@@ -476,6 +533,12 @@ def _fits(value: str, check: str) -> bool:
     )
 
 
+_VAGUE = re.compile(
+    r"(?:(?:an?|the|my|this|our|some|many|any) )?(?:(?:new|big|small|large|certain|different|good|other) )*"
+    r"(?:compan(?:y|ies)|firm|job"
+    r"|place|office|project|team|skills?|things?|knowledge|something|stuff|home|work)(?: recently| lately)?$",
+    re.IGNORECASE,
+)
 _MEALS = re.compile(
     r"(?:breakfast|lunch|dinner|out|something|well|healthy|too|less|more|at|in|with|before|after|responsibly)\b",
     re.IGNORECASE,

@@ -73,7 +73,7 @@ PREDICATES: tuple[Form, ...] = (
     _form("'m work|am work|is work|’m work|’s work|'s work", rf"{BE}{ADV} working{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
     _form("work", rf"{NEG}(?:{HAVE}|{BE.replace('neg', 'neg2')}){ADV} (?:been )?(?:working|works?|(?<=ve )worked|(?<=has )worked){ADV} (?:at|for) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="place"),
     _form("job|position|internship|employed|hired", rf"(?:{HAVE}{ADV} (?:accepted|got|took|started|landed|found|have) an? (?:new )?(?:job|position|internship)|{BE}{ADV} (?:employed|hired)) (?:at|with|by|as|in) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="name"),
-    _form("live|living|lives|reside", rf"(?:{NEG}{HAVE}{ADV} (?:lived?|lives|reside[sd]?|been living)|{BE.replace('neg', 'neg2')}{ADV} living)(?: here)?{ADV} (?:in|at|near|on) (?P<v>[^.!?;\n]{{2,60}})", "home city", check="place"),
+    _form("live|living|lives|reside", rf"(?:{NEG}{HAVE}{ADV} (?:lived?|lives|reside[sd]?|been living)|{BE.replace('neg', 'neg2')}{ADV} living)(?: here)?{ADV} (?:in|at|near) (?P<v>[^.!?;\n]{{2,60}})", "home city", check="place"),
     _form("moved|relocated", rf"{HAVE}{ADV} (?:moved|relocated)(?: away)?(?: back)?(?: from (?P<old>[A-Z][\w -]{{1,30}}?))? (?:to|into) (?P<v>[A-Z][^.!?;\n]{{1,60}})", "home city", check="place"),
     _form("from", rf"(?:{BE}{ADV}(?: originally)? from| (?:originally )?comes? from| grew up in| (?:was|were) raised in) (?P<v>[A-Z][^.!?;\n]{{1,50}})", "hometown", check="place"),
     _form("grew up|raised", r" (?:grew up|was raised|were raised) in (?P<v>[A-Z][^.!?;\n]{1,50})", "hometown", check="place"),
@@ -89,21 +89,25 @@ PREDICATES: tuple[Form, ...] = (
     _form("diabetic|asthmatic", rf"{BE}{ADV}(?: an?)? (?P<v>diabetic|asthmatic)", "health"),
     _form("diabetes|asthma|migraine|hypertension|arthritis|insomnia|blood pressure|anemia|anaemia", rf"{NEG}{HAVE}{ADV}(?: have| has| got| suffers? from)? (?P<v>(?:\w+ )?(?:diabetes|asthma|migraines?|hypertension|high blood pressure|low blood pressure|arthritis|insomnia|an(?:a)?emia))\b", "health"),
     _form("like|love|enjoy|adore|fan of|fond of|into|crazy about|keen on", rf"{NEG}{ADV} (?:likes?|loves?|enjoys?|adores?|have (?:always )?(?:loved|liked|enjoyed)|has (?:always )?(?:loved|liked)){V}", "likes", "preference", check="liked"),
+    _form("loved", rf"{ADV} loved (?P<v>[A-Z][^.!?;\n]{{2,50}})", "likes", "preference", check="place"),
     _form("loved|liked|enjoyed", rf"['’]ve always (?:loved|liked|enjoyed){V}", "likes", "preference", check="liked"),
     _form("fan of|fond of|into|crazy about|keen on|interested in|passionate about|addicted to", rf"{BE}{ADV} (?:a (?:big |huge |great )?fan of|fond of|into|crazy about|keen on|(?:very |really |quite )?interested in|passionate about|addicted to){V}", "likes", "preference", check="liked"),
     _form("hate|dislike|detest|despise|loathe|stand|bear", rf"{NEG}{ADV} (?:hates?|dislikes?|detests?|despises?|loathes?){V}", "likes", "preference", negated=True, check="liked"),
     _form("stand|bear", rf" (?:can['’]?t|cannot|can not)(?: really)? (?:stand|bear){V}", "likes", "preference", negated=True, check="liked"),
     _form("prefer", rf"{NEG}{ADV} prefers?{V}", "prefers", "preference", check="liked"),
-    _form("eat", rf"{NEG}{ADV} eats?{V}", "eats", "preference", check="eaten"),
+    _form("eat", rf"(?:(?P<neg> (?:don['’]t|doesn['’]t|do not|does not|never|no longer|can['’]?t|cannot))| (?:only|mostly|mainly|usually)){ADV} eats?{V}", "eats", "preference", check="eaten"),
     _form("eating", rf"(?P<neg> (?:stopped|quit|gave up|have stopped)|['’]ve (?:stopped|quit|given up)){ADV} eating{V}", "eats", "preference", check="eaten"),
     _form("drinking|coffee|smoking|alcohol|sugar|meat", rf"(?P<neg> (?:stopped|quit|gave up|have given up|have stopped|have quit)|['’]ve (?:stopped|quit|given up)){ADV}(?: drinking| having)? (?P<v>coffee|tea|alcohol|beer|wine|soda|milk|[\w ]{{1,20}}tea)\b", "drinks", "preference"),
     _form("drink", rf"{NEG}{ADV} drinks?{V}", "drinks", "preference", check="eaten"),
     _form("switch", rf"{HAVE}{ADV} switched(?: over)?(?: from (?P<old>[\w ]{{2,30}}?))? to (?P<v>(?:[\w-]+ ){{0,2}}(?:tea|coffee|milk|juice|rooibos|decaf|water|wine|beer)\b[^.!?;\n]{{0,40}})", "drinks", "preference"),
     _form("play", rf"{NEG}{ADV} plays? (?P<v>(?:the )?(?:piano|guitar|violin|cello|drums?|flute|saxophone|trumpet|harp|ukulele|bass|clarinet|basketball|football|soccer|tennis|badminton|volleyball|chess|golf|hockey|baseball|cricket|rugby|table tennis)\b[^.!?;\n]{{0,40}})", "plays", check="noun"),
     _form("speak", rf"{NEG}(?: can)?{ADV} (?:speaks?|am fluent in|is fluent in) (?P<v>(?:fluent |some |a little |good )?[A-Z][^.!?;\n]{{1,50}})", "speaks", check="place"),
-    _form("learn", rf"(?:{HAVE}{ADV} (?:started|begun|been|began)(?: (?:to learn|learning))|{BE.replace('neg', 'neg2')}{ADV}(?: trying to| planning to)? learn(?:ing)?)(?: how)? (?P<v>[^.!?;\n]{{3,60}})", "learning", check="noun"),
+    _form("learn", rf"(?:{HAVE}{ADV} (?:started|begun|been|began)(?: (?:to learn|learning))|{BE.replace('neg', 'neg2')}{ADV}(?: trying to| planning to)? learn(?:ing)?)(?: how)? (?P<v>[^.!?;\n]{{3,60}})", "learning", check="learnt"),
     _form("studied|study|graduated|degree", rf"{HAVE}{ADV} (?:studied|study|studies|graduated)(?: [\w ]{{1,30}}?)? (?:at|from) (?P<v>(?:the )?[A-Z][^.!?;\n]{{2,60}})", "educated at", check="place"),
-    _form("studying|major", rf"(?:{BE}{ADV} (?:studying|majoring in)| majors? in| majored in) (?P<v>[^.!?;,\n]{{3,50}})", "major", check="noun"),
+    _form("studying", rf"(?:{BE}|{HAVE}{ADV} been){ADV} studying (?P<v>[^.!?;,\n]{{3,50}})", "learning", check="learnt"),
+    _form("learned|learnt|practic|practis", rf"(?: (?:recently|just) (?:learned|learnt)(?: how)?(?: to)?|{HAVE}{ADV} been practi[cs]ing) (?P<v>[^.!?;,\n]{{3,50}})", "learning", check="learnt"),
+    _form("practice|practise", rf"{NEG}{ADV} practi[cs]es? (?P<v>[^.!?;\n]{{3,70}})", "hobby", "preference", check="liked"),
+    _form("major", rf"(?:{BE}{ADV} majoring in| majors? in| majored in) (?P<v>[^.!?;,\n]{{3,50}})", "major", check="noun"),
     _form("cat|dog|rabbit|hamster|parrot|puppy|kitten|turtle|bird|goldfish|horse", rf"{NEG}{HAVE}{ADV}(?: have| has| got| own| adopted| keep)(?: got)? (?:an?|one|my) (?:[\w-]+ ){{0,3}}?(?P<a>cat|dog|rabbit|hamster|parrot|puppy|kitten|turtle|bird|goldfish|horse)(?:,? (?:called|named|whose name is|by the name of)|:|,) (?P<v>[A-Z][\w'’-]+)", "", check="name"),
     _form("cat|dog|rabbit|hamster|parrot|pupp|kitten|turtle|bird|fish|horse", rf"{NEG}{HAVE}{ADV}(?: have| has| got| own| adopted| keep)(?: got)? (?P<v>(?:an?|one|two|three|four|five|\d+) (?:[\w-]+ ){{0,2}}?(?:cat|dog|rabbit|hamster|parrot|puppy|puppies|kitten|turtle|bird|goldfish|horse)s?)\b", "pet"),
     _form("son|daughter|child|kid|brother|sister|sibling|cousin|wife|husband|girlfriend|boyfriend", rf"{NEG}{HAVE}{ADV}(?: have| has| got)(?: got)? (?:an?|one) (?:[\w-]+ ){{0,2}}?(?P<a>son|daughter|brother|sister|cousin|wife|husband|girlfriend|boyfriend)(?:,? (?:called|named|whose name is)|,) (?P<v>[A-Z][\w'’-]+)", "", check="name"),
@@ -126,16 +130,16 @@ PREDICATES: tuple[Form, ...] = (
 TOPIC = re.compile(
     rf"(?P<det>my|our)(?: own)? {MY_NOUN}(?:['’]s (?P<b>[a-z]+(?: [a-z]+)?))?"
     r"(?:(?P<be> (?:is|are|was|were|will be|has been|has become|has changed to|has been changed to|changed to"
-    r"|should be|must be|went up to|rose to|remains|stays)|['’]s| ?[:=])(?P<neg> not| no longer|n['’]t)?)"
-    r"(?: now| still| currently| actually| also| called| named| about| around| only| again| set(?: to| at)?){0,2}:? "
+    r"|should be|must be|would be|went up to|rose to|remains|stays)|['’]s| ?[:=])(?P<neg> not| no longer|n['’]t)?)"
+    r"(?: now| still| currently| actually| also| called| named| about| around| only| again| set(?: to| at)?){0,2}:?(?: with)? "
     r"(?P<v>[^!?;\n]{1,100})",
     re.IGNORECASE,
 )
 # "the budget is 8000", "budget: 8000", "new moving day is Saturday": nouns of the vocabulary only
 BARE_TOPIC = re.compile(
     rf"(?:the |a |new |our |your )*{MY_NOUN}"
-    r"(?:(?P<be> (?:is|are|was|will be|has changed to|has been changed to|changed to|should be|must be|is moved to"
-    r"|moved to|is now)|['’]s| ?[:=])(?P<neg> not| no longer|n['’]t)?)(?: now| still| actually| only){0,2} "
+    r"(?:(?P<be> (?:is|are|was|will be|has changed to|has been changed to|changed to|should be|must be|would be|is moved to"
+    r"|moved to|is now)|['’]s|(?:, [\w ]{2,20})? ?[:=])(?P<neg> not| no longer|n['’]t)?)(?: now| still| actually| only){0,2} "
     r"(?P<v>[^!?;\n]{1,80})",
     re.IGNORECASE,
 )
@@ -156,6 +160,12 @@ REFUSED = re.compile(
     r"|appointments?|notifications?|emails?|updates|bulletins?|digest))(?: any ?more| any longer|,? please| for now)*(?=[.,;!]|$)",
     re.IGNORECASE,
 )
+PUT_ASIDE = re.compile(rf"for (?:the |my |our )?(?P<for>[\w ]{{3,30}}?),? i(?:['’]ve| have)? (?:put|set) aside {AMOUNT}", re.I)
+STARTS = re.compile(
+    r"(?:the|my|our) (?P<a>[a-z][\w -]{1,25}?) (?P<verb>starts?|begins?|ends?|expires?|runs until)(?: again)?(?: on| in| at)? (?P<v>[^.!?;,\n]{2,40})", re.I
+)
+NO_MORE = re.compile(r"no more (?P<v>[a-z][a-z -]{2,25}?) for me\b", re.I)
+BIRTHDAY = re.compile(r"\b(?:today is my birthday|(?:it['’]s|it is) my birthday today)\b", re.I)
 REPLY_STYLE = re.compile(
     r"\b(?P<v>(?:(?:very|more|really|extremely) )?(?:brief|short|concise|detailed|long|longer|shorter|thorough|terse"
     r"|simple|formal|informal|friendly))(?: and (?:\w+))? (?:repl(?:y|ies)|answers?|responses?|reports?|messages)\b"
@@ -171,13 +181,13 @@ APPOSITION = re.compile(
     r"(?P<v>[A-Z][\w’-]+(?: [A-Z][\w’-]+)?)\b(?!['’]s? (?:of|at)\b)"
 )
 SHOULD_BE = re.compile(
-    r"\b(?:it|that|this)(?: should| must|['’]s supposed to|['’]s meant to)? (?:be|is)(?: now| actually)? (?P<v>(?!not\b)[^.!?;\n]{1,50})",
+    r"\b(?:it['’]s(?= [A-Z\d])|(?:it|that|this)(?: should| must|['’]s supposed to|['’]s meant to)? (?:be|is))(?: now| actually)? (?P<v>(?!not\b)[^.!?;\n]{1,50})",
     re.IGNORECASE,
 )
 REMEMBER = re.compile(
     r"(?:^|[.!?:;,\n—–-]\s*|\b(?:and|so|but|also|ok|okay|now|please|to|could you|can you|must|should) )"
     r"(?:please )?(?:also )?(?:remember|don['’]?t forget|do not forget|never forget|keep in mind|note|make a note"
-    r"|take note|write down|bear in mind|know)(?: (?:this|that|it|down))?(?: (?:one|too|as well|for me|well|please))*"
+    r"|take note|write down|bear in mind|know (?=this:|that:))(?: (?:this|that|it|down))?(?: (?:one|too|as well|for me|well|please))*"
     r"(?P<rest>(?: that)?[:,]? .*|[:,.!]?)$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -257,19 +267,22 @@ BREAKS = re.compile(
 CUTS = re.compile(
     r"\s*(?:(?:,|\s)\s*(?:but|because|since|so|although|though|which|who|when|where|while|if|unless|until|till|after|before"
     r"|as (?:i|it|they|he|she|well|you|my|a treat|much)|as|too|then|now|right now|these days|anymore|any ?more|any longer|very much|a lot|so much|the most|more than|most|at the moment"
-    r"|at all|anyway|though|by the way|however|please|to be honest|thank you|thanks|of course|especially|particularly|such as|like|for now|today|lately|recently|already|for (?:years|a long time|\d+ years|\w+ years)"
+    r"|at all|anyway|though|by the way|however|please|to be honest|thank you|thanks|of course|for now|today|lately|recently|already|for (?:years|a long time|\d+ years|\w+ years)"
     r"|not|not just|even|just|every \w+|in the (?:morning|evening|afternoon)s?|again|instead|with (?:my|a|two|three)|without|and (?:i|my|we|he|she|they|it|you|now|then|so|also|have|am|was|want|would|need|has|is|are|will|can|do|don['’]t)|and)\b.*"
     r"|,(?!\d).*|[;:—–(…].*|[.](?:\s.*)?$|\s-\s.*|['’]?\s*$)", re.I | re.S
 )  # fmt: skip
 PLACE_CUTS = re.compile(r"\s+(?:from|to|with|for|by|since|after|in order|(?:last|next|this) \w+|yesterday|today|\w+ \w+ ago|in (?:19|20)\d\d|in (?:January|February|March|April|May|June|July|August|September|October|November|December)|as an?)\b.*", re.I | re.S)
-LIST = re.compile(r"\s*(?:,\s*(?:and |or |but also |also )?|\s+and\s+(?:also )?|\s+or\s+|\s*&\s*|\s*/\s*|\s+as well as\s+)\s*")
+LIST = re.compile(
+    r"\s*(?:,?\s+(?:especially|particularly|in particular|such as|including)\s+|,\s*(?:and |or |but also |also )?"
+    r"|\s+and\s+(?:also )?|\s+or\s+|\s*&\s*|\s*/\s*|\s+as well as\s+)\s*"
+)
 NOT_A_PIECE = re.compile(
-    r"(?:i|he|she|it|we|they|you|my|his|her|our|your|that|this|but|so|because|which|who|when|where|if|though|although|especially|then|also|not|live|lives|work|works|have|has"
-    r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|find|feel)\b", re.I
+    r"(?:i|he|she|it|we|they|you|my|his|her|our|your|that|this|but|so|because|which|who|when|where|if|though|although|then|also|not|live|lives|work|works|have|has"
+    r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|find|feel|a variety|all of|etc|among|more)\b", re.I
 )  # fmt: skip
 NOT_LIKED = re.compile(
     r"(?:it|that|this|them|those|these|you|your|him|her|he|she|how|what|when|if|where|everything|anything|nothing|something|all|to (?:hear|know|see|ask|think|say|share|tell|have|try|get|go back|talk|believe|do)"
-    r"|both|one|so much|the (?:idea|way|sound|suggestion|plan|first|second|same|other|one|ones|new one|most)|being here|talking|chatting|about|my (?:day|time)|myself|the people|the fact|very much|a lot|at all)\b", re.I
+    r"|both|one|so much|the (?:\w+ and )?(?:\w+ ){0,2}(?:actors?|plot|story|stories|characters?|ending|atmosphere|feeling|movie|film|book|song|lyrics|style)\b|the (?:idea|way|sound|suggestion|plan|first|second|same|other|one|ones|new one|most)|being here|talking|chatting|about|my (?:day|time)|myself|the people|the fact|very much|a lot|at all)\b", re.I
 )  # fmt: skip
 FILLER_HEAD = re.compile(
     r"(?:the|to|an?|my|some|any|really|very|all kinds of|all sorts of|various|different|most|both|having|eating|drinking|going to|also|reading books by|especially|so called) ", re.I
