@@ -17,7 +17,7 @@ from memory.events import ModelCalled, ModelFailed
 from memory.models.backoff import Backoff, persistent
 from memory.models.chat import Answer, ToolCall, complete
 from memory.redaction import clean
-from memory.settings import Settings
+from memory.settings import Settings, by_task
 from memory.turns import Call
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`options` go to the chat model and are never stored; `memory_options` to the models of memory work."""
+    """`options` go to the chat model and are never stored; `memory_options` to the model that `memory_llm` names."""
 
     chat: Complete = complete
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -56,10 +56,17 @@ class Caller:
         """A key goes to the provider that it was given for, and to no other."""
         if llm == settings.llm:
             return self.options
-        if self.memory_options is not None:
+        named = by_task(settings.memory_llm)
+        theirs = {provider_of(named[""])} if "" in named else {provider_of(name) for name in named.values()}
+        if self.memory_options is not None and theirs <= {provider_of(llm)}:  # of several, nobody says whose they are
             return self.memory_options
-        provider = llm.partition("/")[0] if "/" in llm else ""
-        return self.options if provider and settings.llm.startswith(f"{provider}/") else {}
+        provider = provider_of(llm)
+        return self.options if provider and provider == provider_of(settings.llm) else {}
+
+
+def provider_of(llm: str) -> str:
+    """The part of its name before the first "/"; "" for a name without one."""
+    return llm.partition("/")[0] if "/" in llm else ""
 
 
 def called(pager: Pager, answer: Answer, round_: int, *, task: str = "reply", protocol: str = "") -> ModelCalled:

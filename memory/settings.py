@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any
 
 from memory.errors import BadSetting, UnknownName
@@ -39,7 +40,9 @@ class Settings:
 
     llm: str = name("workbench/offline", "The chat model, by its LiteLLM name.")
     memory_llm: str = name(
-        "", "The model for memory work, a cheaper one perhaps; empty: the chat model.", may_be_empty=True
+        "",
+        "The model for memory work, a cheaper one perhaps; empty: the chat model. Or by task: name,bookmark=other.",
+        may_be_empty=True,
     )
     protocol: str = name("auto", "How the model asks for pages: tools, schema, or auto by model.", "protocol")
     operations: str = name(
@@ -114,6 +117,7 @@ class Settings:
                 raise BadSetting(f"{f.name} must be {low:,} to {high:,} {unit}, not {value!r}")
             if f.type == "int" and value != int(value):
                 raise BadSetting(f"{f.name} must be a whole number of {unit}, not {value!r}")
+        by_task(self.memory_llm)
         if self.low_watermark > self.high_watermark:
             raise BadSetting(
                 f"low_watermark ({self.low_watermark:g}) must not be above high_watermark ({self.high_watermark:g})"
@@ -175,6 +179,31 @@ class Settings:
             f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default
         )
         return f"Settings({changed or 'defaults'})"
+
+
+TASKS = ("bookmark", "eviction", "extraction", "retrieval", "summary")  # of memory work
+
+
+@cache
+def by_task(memory_llm: str) -> Mapping[str, str]:
+    """The models that the setting names, by task; "" is for every other task.
+
+    >>> dict(by_task("gpt-4o-mini, bookmark=ollama/llama3"))
+    {'': 'gpt-4o-mini', 'bookmark': 'ollama/llama3'}
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, map(str.strip, memory_llm.split(","))):
+        task, equals, llm = part.rpartition("=")
+        task, llm = task.strip(), llm.strip()
+        if equals and task not in TASKS:
+            raise UnknownName("task of memory work", task, TASKS)
+        if not llm or any(sign.isspace() for sign in llm):
+            raise BadSetting(f"memory_llm must name a model for each task, as in bookmark=gpt-4o-mini, not {part!r}")
+        if task in found:
+            who = f"the task {task}" if task else "every task that is not named"
+            raise BadSetting(f"memory_llm names two models for {who}: {found[task]} and {llm}; leave one out")
+        found[task] = llm
+    return MappingProxyType(found)
 
 
 SHORT = {"fixed": ("fixed_n", "page_turns"), "exchange": ("exchanges", "page_exchanges"),

@@ -21,7 +21,7 @@ from memory.pager import Pager
 from memory.pages import Page
 from memory.redaction import clean
 from memory.serving import is_due
-from memory.settings import Settings
+from memory.settings import Settings, by_task
 
 WORK_TOKENS = 800  # of an answer about the memory
 ESCALATED = 0.7  # importance from which the chat model itself names a page: a change, "remember", a mark
@@ -29,9 +29,10 @@ ESCALATED = 0.7  # importance from which the chat model itself names a page: a c
 Asked = list[Answer | Failure]
 
 
-def memory_llm(settings: Settings) -> str:
-    """Who does memory work; "": nobody, for the embedded responder draws no conclusions."""
-    llm = settings.memory_llm or settings.llm
+def memory_llm(settings: Settings, task: str = "") -> str:
+    """Who does this work on the memory; "": nobody, for the embedded responder draws no conclusions."""
+    named = by_task(settings.memory_llm)
+    llm = named.get(task) or named.get("") or settings.llm
     return "" if llm == OFFLINE else llm
 
 
@@ -79,7 +80,7 @@ def note_unreadable(pager: Pager, task: str, pages: tuple[int, ...], llm: str, r
 def consult(pager: Pager, caller: Caller, pages: Sequence[Page], message: str) -> Decision:
     """Whom cooperative eviction would keep, by the model; the draft is not written meanwhile."""
     s, asked = pager.state.settings, Asked()
-    llm = memory_llm(s)
+    llm = memory_llm(s, "eviction")
     if not llm:
         return Decision(fallback="no model is set for memory work")
     summaries = [Summary(p.number, f"{p.first}-{p.last}", pager.summary(p)) for p in pages]
@@ -103,7 +104,7 @@ def wants_bookmark(page: Page, settings: Settings) -> bool:
 def namer(page: Page, settings: Settings) -> str:
     """The chat model itself at turning points, if there is a cheaper one for the rest."""
     chat = settings.llm
-    return chat if page.importance >= ESCALATED and chat != OFFLINE else memory_llm(settings)
+    return chat if page.importance >= ESCALATED and chat != OFFLINE else memory_llm(settings, "bookmark")
 
 
 def keywords_of(

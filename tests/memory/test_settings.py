@@ -12,7 +12,8 @@ from memory.errors import BadSetting, UnknownName
 from memory.eviction import EVICTION
 from memory.journal import MemoryJournal
 from memory.pager import Pager
-from memory.settings import Settings, described
+from memory.settings import TASKS, Settings, by_task, described
+from memory.work import memory_llm
 
 NUMBERS = {f.name: f for f in fields(Settings) if "low" in f.metadata}
 NAMES = {f.name: f for f in fields(Settings) if "low" not in f.metadata}
@@ -142,3 +143,32 @@ def test_every_setting_has_a_unit_and_a_sentence():
     for entry in described():
         assert entry["unit"]
         assert entry["says"].endswith(".")
+
+
+# ── a model for each task ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_model_by_task_and_one_for_the_rest():
+    assert dict(by_task("")) == {}
+    assert dict(by_task("gpt-4o-mini")) == {"": "gpt-4o-mini"}
+    assert dict(by_task("bookmark=ollama/x,eviction=mini")) == {"bookmark": "ollama/x", "eviction": "mini"}
+    s = Settings.of(llm="gpt-4o", memory_llm="gpt-4o-mini, eviction = ollama/x, summary=workbench/offline")
+    asked = {task: memory_llm(s, task) for task in TASKS}
+    assert asked == {"bookmark": "gpt-4o-mini", "eviction": "ollama/x", "extraction": "gpt-4o-mini",
+                     "retrieval": "gpt-4o-mini", "summary": ""}  # fmt: skip
+    assert memory_llm(Settings.of(llm="gpt-4o", memory_llm="eviction=ollama/x"), "bookmark") == "gpt-4o"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ("bookmrk=ollama/x", UnknownName, "no task of memory work named 'bookmrk'; choose one of: bookmark, eviction"),
+        ("bookmark=", BadSetting, "must name a model for each task, as in bookmark=gpt-4o-mini, not 'bookmark='"),
+        ("my model", BadSetting, "not 'my model'"),
+        ("a,b", BadSetting, "two models for every task that is not named: a and b; leave one out"),
+        ("eviction=a,eviction=b", BadSetting, "two models for the task eviction: a and b"),
+    ],
+)
+def test_a_bad_name_says_what_would_be_right(given, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        Settings.of(memory_llm=given)

@@ -452,6 +452,11 @@ def test_a_key_goes_to_the_provider_that_it_was_given_for_and_to_no_other(opened
     own = opened(memory_llm="anthropic/x", memory_options={"api_key": "other"})
     assert options_of(own, "anthropic/x") == {"api_key": "other"}
     assert options_of(own, "openai/test") == chat.caller.options
+    own.change(memory_llm="anthropic/x,summary=groq/y")
+    assert options_of(own, "anthropic/x") == {"api_key": "other"}
+    assert options_of(own, "groq/y") == {}
+    own.change(memory_llm="bookmark=anthropic/x,summary=groq/y")  # whose key is it?
+    assert options_of(own, "anthropic/x") == options_of(own, "groq/y") == {}
 
 
 # ── other operations ──────────────────────────────────────────────────────────────────────────────────
