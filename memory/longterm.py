@@ -155,14 +155,14 @@ class LongTerm(Shown):
             raise BadMessage("there is nothing to remember in an empty text")
         if at is not None and at.tzinfo is None:
             raise BadMessage(f"`at` needs its offset from UTC, and {at.isoformat()} has none")
-        kept, _ = self._redactor(clean(words))
+        kept = self.redacted(words)
         found = None if isinstance(said, str) else [said]
 
         def decide(k: Knowledge) -> list[Body]:
             heard = Heard(self.conversation or OWN, 0, self.journal.said(kept), kept, role, speaker, at or self.clock())
             return self._ledger(k, heard, found, k.version)
 
-        return _outcomes(self._commit(decide))
+        return _outcomes(self.commit(decide))
 
     def add(self, candidate: Candidate, source: Source | None, *, by: str) -> Outcome:
         """One candidate that somebody else drew; without a source, or one that says so, it is quarantined."""
@@ -175,7 +175,7 @@ class LongTerm(Shown):
             outcomes = (made.outcome,)
             return [*made.bodies, TurnRemembered(writer.conversation, turn, by, outcomes, k.version, writer.at)]
 
-        return _outcomes(self._commit(decide))[0]
+        return _outcomes(self.commit(decide))[0]
 
     def learn(self, heard: Iterable[Heard], seen: int) -> list[Outcome]:
         """What turns of a conversation hold; `seen` is the version of the user's stream that they had read.
@@ -191,11 +191,11 @@ class LongTerm(Shown):
             for each in turns:
                 if each.turn > k.learned.get(each.conversation, 0):
                     fresh = self._ledger(k, each, None, seen)
-                    k = _fold(k, fresh)
+                    k = folded(k, fresh)
                     bodies += fresh
             return bodies
 
-        return _outcomes(self._commit(decide, durable=False))
+        return _outcomes(self.commit(decide, durable=False))
 
     def _ledger(
         self, k: Knowledge, heard: Heard, found: Sequence[Candidate] | None, seen: int, by: str = RULES
@@ -221,19 +221,20 @@ class LongTerm(Shown):
             made = revise(k, candidate, source, writer, self.journal.write, lambda _, near=near: near)  # type: ignore[misc]
             bodies += made.bodies
             outcomes.append(made.outcome)
-            k = _fold(k, made.bodies)
+            k = folded(k, made.bodies)
         if not outcomes:
             outcomes = [Outcome("none", reason or "no fact")]
         return [*bodies, TurnRemembered(heard.conversation, heard.turn, by, tuple(outcomes), seen, now)]
 
-    def _commit(self, decide: Decide, *, durable: bool = True) -> Sequence[Body]:
+    def commit(self, decide: Decide, *, durable: bool = True) -> Sequence[Body]:
+        """Append what `decide` makes of what is known; made anew where somebody else wrote meanwhile."""
         for attempt in range(1, TRIES + 1):
             before: Knowledge = self.journal.load()
             done = False
             try:
                 bodies = decide(before)
                 self.journal.durable = durable
-                self.journal.commit(bodies, 0, _fold(before, bodies))
+                self.journal.commit(bodies, 0, folded(before, bodies))
                 done = True
                 return bodies
             except StaleAppend:
@@ -245,7 +246,7 @@ class LongTerm(Shown):
         raise AssertionError("the last try returns or raises")
 
     def _change(self, decide: Decide) -> Change:
-        bodies = self._commit(decide)
+        bodies = self.commit(decide)
         return self.knowledge.changes[next(b.change for b in bodies if hasattr(b, "change"))]
 
     # ── query ─────────────────────────────────────────────────────────────────────────────────────────
@@ -309,7 +310,7 @@ class LongTerm(Shown):
 
         `seen` is the version that whoever decides had looked at: StaleFact if the fact changed since.
         """
-        value = self._redactor(clean(value))[0].strip()
+        value = self.redacted(value).strip()
         if not value:
             raise BadMessage(f"a value in place of f{fact}'s is needed; to take it back use retract or forget")
 
@@ -345,11 +346,20 @@ class LongTerm(Shown):
 
     def undo(self, change: int, *, by: str = "user") -> Change:
         """Raises UndoRefused, naming what builds on it."""
-        return self._change(lambda k: amend.undo(k, change, self._person(by)))
+        undone = self._change(lambda k: amend.undo(k, change, self._person(by)))
+        if (pruned := self.knowledge.changes[change].pruned) is not None:
+            from memory.sleep import give_back
+
+            give_back(self, pruned)
+        return undone
 
     def switch(self, *, on: bool, by: str = "user") -> None:
         """Whether anything is remembered from here on."""
-        self._commit(lambda k: [RememberingSwitched(on, by, self.clock())] if k.on != on else [])
+        self.commit(lambda k: [RememberingSwitched(on, by, self.clock())] if k.on != on else [])
+
+    def redacted(self, words: str) -> str:
+        """As they may be kept: without secrets, fit for the store."""
+        return self._redactor(clean(words))[0]
 
     def _person(self, name: str, seen: int | None = None) -> Person:
         return Person(name, self.clock(), seen)
@@ -380,7 +390,8 @@ def heard_of(turns: Iterable[Turn], conversation: str, words: Callable[[int], st
         before = said
 
 
-def _fold(k: Knowledge, bodies: Iterable[Body]) -> Knowledge:
+def folded(k: Knowledge, bodies: Iterable[Body]) -> Knowledge:
+    """What would be known after these records."""
     for body in bodies:
         k = apply(k, Event(0, k.version + 1, 0, facts.BEGINNING, body))
     return k
