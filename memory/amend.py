@@ -39,6 +39,8 @@ def fact_of(k: Knowledge, number: int) -> Fact:
 def _unchanged(k: Knowledge, number: int, who: Person) -> Fact:
     """The fact, if nobody changed it since `who` looked."""
     fact = fact_of(k, number)
+    if fact.state == "erased":
+        raise NotFound(f"{fact.name} was erased: nothing is left of it")
     if who.seen is not None and fact.changed_at > who.seen:
         last = max((c for c in k.changes.values() if number in c.facts), key=lambda c: c.number, default=None)
         told = f" by {last.decided_by} ({last.cause}: {last.why})" if last else ""
@@ -187,6 +189,8 @@ def undo(k: Knowledge, number: int, who: Person) -> list[Body]:
         raise NotFound(f"no change {number}; there are {len(k.changes)}")
     if change.undone_by:
         raise UndoRefused(f"change {number} was undone by change {change.undone_by} already")
+    if erased := [f"f{n}" for n in change.facts if k.facts[n].state == "erased"]:
+        raise UndoRefused(f"change {number} cannot be undone: the words of {', '.join(erased)} were erased")
     if later := dependents(k, change):
         named = ", ".join(f"{c.number} ({c.cause}: {c.why})" for c in later)
         raise UndoRefused(f"change {number} cannot be undone, for later ones build on it: {named}; undo those first")

@@ -214,3 +214,17 @@ class Consolidated(Body):
     turns: int  # that were looked at for facts, in all conversations
     facts: int  # that hold
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TextErased(Body):
+    """Words were taken out for good, here and wherever else they stood; nothing brings them back.
+
+    The one record that comes with a change to what is written already: it says what changed, and no word of it.
+    """
+
+    texts: tuple[int, ...]  # ids, blank now or shortened
+    records: tuple[int, ...]  # seq of those that held words themselves
+    facts: tuple[int, ...]  # of which nothing is left
+    by: str
+    at: datetime

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 
 LAYERS = ("working", "episodic", "semantic")  # this conversation only; what happened; what holds
-STATES = ("active", "conflicted", "superseded", "retracted", "quarantined")
+STATES = ("active", "conflicted", "superseded", "retracted", "quarantined", "erased")
 PRIORITY = {"inference": 1, "statement": 2, "correction": 3}  # which of two that cannot both hold is believed
 KINDS = ("fact", "preference", "decision", "task")
 

@@ -31,6 +31,7 @@ from memory.fact_events import (
     Summary,
     SummaryRetired,
     SummaryWritten,
+    TextErased,
     TurnRemembered,
 )
 from memory.facts import Fact, Interval, Source, rebelieved
@@ -256,6 +257,22 @@ _CHANGES: dict[str, Callable[[Knowledge, Any, int], Changes]] = {
         (SummaryRetired, _retired),
         (BookmarkPruned, _pruned),
         (Consolidated, _consolidated),
+def _erased(k: Knowledge, body: TextErased, version: int) -> Changes:
+    """Facts without words are believed no more; who stood against them in a conflict stands alone."""
+    facts, conflicts = dict(k.facts), dict(k.conflicts)
+    for number in body.facts:
+        old = facts[number]
+        beliefs = rebelieved(old.beliefs, (), body.at)
+        facts[number] = changed(old, beliefs=beliefs, state="erased", why="", key="", value_key="", changed_at=version)
+    for each in k.open_conflicts:
+        left = [n for n in each.facts if facts[n].state != "erased"]
+        if len(left) < len(each.facts) and len(left) < 2:
+            settled = {"settled": True, "winner": sum(left), "decided_by": body.by, "settled_at": body.at}
+            conflicts[each.id] = changed(each, **settled)
+            facts |= {n: changed(facts[n], state="active", why="", changed_at=version) for n in left}
+    return {"facts": facts, "conflicts": conflicts}
+
+
     )
 }  # fmt: skip
 
@@ -268,6 +285,7 @@ def dump(knowledge: Knowledge) -> bytes:
     values = {f.name: getattr(knowledge, f.name) for f in fields(Knowledge)}
     for name in ("facts", "changes", "conflicts", "summaries"):
         values[name] = list(values[name].values())
+        (TextErased, _erased),
     return orjson.dumps(values, option=orjson.OPT_PASSTHROUGH_DATACLASS, default=_fields)
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -70,9 +70,14 @@ def delete_conversation(connection: Connection, user: str, conversation: str) ->
     for table in (TEXT, JOB):
         connection.execute(delete(table).where(table.c.user == user, table.c.conversation == conversation))
     connection.execute(delete(STREAM).where(*mine))
+    begin_wipe(connection)
+    return removed
+
+
+def begin_wipe(connection: Connection) -> None:
+    """In the transaction that takes words away: whoever holds copies of them drops these, and bytes wait for `wipe`."""
     connection.execute(text("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'"))
     connection.execute(META.insert().prefix_with("OR REPLACE"), [{"key": WIPE, "value": "1"}])
-    return removed
 
 
 def wipe(file: Path, wait_s: float = WIPE_S) -> None:
@@ -101,3 +106,28 @@ def wipe(file: Path, wait_s: float = WIPE_S) -> None:
 def copies(folders: Iterable[Path]) -> list[Path]:
     """Backups in these folders: they hold what was there when they were made, also what was deleted since."""
     return sorted(found for folder in folders if folder.is_dir() for found in folder.glob("*.sqlite"))
+
+
+def clean_copy(
+    file: Path, user: str, texts: Mapping[int, str], records: Mapping[int, str], without: Callable[[str], str]
+) -> bool:
+    """Erased words leave a backup as they leave the truth: these rows, and what `without` shortens. True if any did.
+
+    A copy holds rows that the truth has no more, of conversations that were deleted since; so every text is looked at.
+    """
+    with translated(file), closing(sqlite3.connect(file, isolation_level=None, timeout=BUSY_MS / 1000)) as copy:
+        copy.execute("PRAGMA secure_delete=ON")
+        mine = copy.execute("SELECT id, content FROM text WHERE user = ?", (user,)).fetchall()
+        new = {i: texts.get(i, without(content)) for i, content in mine}
+        changed = [(new[i], i, user) for i, content in mine if new[i] != content]
+        copy.execute("BEGIN IMMEDIATE")
+        before = copy.total_changes
+        copy.executemany("UPDATE text SET content = ? WHERE id = ? AND user = ?", changed)
+        rows = [(body, seq, user, body) for seq, body in records.items()]
+        copy.executemany("UPDATE event SET body = ? WHERE seq = ? AND user = ? AND body <> ?", rows)
+        if copy.total_changes > before:
+            copy.execute("DELETE FROM snapshot WHERE stream IN (SELECT id FROM stream WHERE user = ?)", (user,))
+        copy.execute("COMMIT")
+        if copy.total_changes > before:
+            copy.execute("VACUUM")
+        return copy.total_changes > before

@@ -322,6 +322,12 @@ def by_hash(store: Store, made_by: Maker, hashes: Sequence[str]) -> dict[str, Ve
     return {name: _numbers(raw, made_by) for name, raw in known.items()}
 
 
+def kept_hashes(store: Store) -> set[str]:
+    """Of every vector there is, the hash of its text."""
+    with _reading(store) as db:
+        return set() if db is None else {name for (name,) in db.execute("SELECT hash FROM vector")}
+
+
 def _known(db: sqlite3.Connection, made_by: Maker, hashes: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for start in range(0, len(hashes), AT_ONCE):

@@ -296,6 +296,20 @@ def compare(store: Store) -> tuple[int, int, list[str]]:
         return 0, 0, [f"{LOG_FILE}: {first_line(error)}; run `workbench rebuild`"]
 
 
+def texts(store: Store) -> Iterator[tuple[str, int, str]]:
+    """Every text in `events.duckdb`, cell by cell: table, stream or id of the words (`word`), text."""
+    file = store.path / LOG_FILE
+    if not file.exists():
+        return
+    with closing(duckdb.connect(str(file), read_only=True)) as db:
+        for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall():
+            whole = db.cursor().execute(f"SELECT * FROM raw.{name}")
+            key = next((i for i, c in enumerate(whole.description or ()) if c[0] in ("stream", "id")), -1)
+            while lines := whole.fetchmany(BATCH):
+                for line in lines:
+                    yield from ((name, line[key] if key >= 0 else 0, str(c)) for c in line if isinstance(c, str | list))
+
+
 def _differences(
     db: duckdb.DuckDBPyConnection, store: Store, name: str, key: str, columns: str, upto: int
 ) -> list[str]:

@@ -595,6 +595,20 @@ def compare(store: Store) -> tuple[dict[str, int], Health, list[str]]:
     return counts, health, faults
 
 
+def texts(store: Store) -> Iterator[tuple[str, str, str]]:
+    """Every text in `vectors.lance`, in all the versions that it keeps: table, user, text."""
+    if not (store.path / INDEX_FOLDER).exists():
+        return
+    db = _connect(store.path)
+    for name in TABLES:
+        table = db.open_table(name)
+        for version in [each["version"] for each in table.list_versions()]:
+            table.checkout(version)
+            columns = [c.name for c in table.schema if pa.types.is_string(c.type)]
+            for line in table.search().select(columns).limit(max(table.count_rows(), 1)).to_list():
+                yield from ((name, str(line.get("user", "")), line[c]) for c in columns if line[c])
+
+
 @dataclass(slots=True)
 class _Digest:
     """Of rows in any order."""

@@ -288,7 +288,7 @@ def rebuild(store: Store, wait_s: float = 30.0) -> Rebuilt:
     if store.readonly:
         raise StoreReadOnly(f"{store.path} was opened read-only; open it writable to rebuild it")
     streams = store.streams(own=True)
-    snapshots = sum(_rebuild_head(store, stream) for stream in streams)
+    snapshots = sum(remake_head(store, stream) for stream in streams)
     with derived_lock(store.path, wait_s) as ours:
         if not ours:
             raise StoreLocked(f"another process writes {LOG_FILE} for more than {wait_s:g} s; try again")
@@ -307,12 +307,12 @@ def rebuild_heads(store: Store) -> int:
     """Make heads and snapshots from the log again. Returns how many runs."""
     streams = store.streams(own=True)
     for stream in streams:
-        _rebuild_head(store, stream)
+        remake_head(store, stream)
     return len(streams)
 
 
-def _rebuild_head(store: Store, stream: Stream) -> int:
-    """Returns how many snapshots were made."""
+def remake_head(store: Store, stream: Stream) -> int:
+    """Head and snapshots of one run from its log. Returns how many snapshots were made."""
     folding = fold_for(stream.scope)
     while True:
         before, kept = folding.empty(), []
