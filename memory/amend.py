@@ -6,17 +6,25 @@ what depends. Nothing is taken from the log here: that alone is erasing (stores/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from memory import tokens
 from memory.errors import NotFound, StaleFact, UndoRefused
 from memory.events import Body
-from memory.fact_events import ConflictSettled, FactRevised, FactsChanged, FactSourced, FactWeighed, FactWritten
-from memory.facts import FOREVER, LAYERS, Fact, Interval, Source, digest, without
+from memory.fact_events import (
+    ConflictFound,
+    ConflictSettled,
+    FactRevised,
+    FactsChanged,
+    FactSourced,
+    FactWeighed,
+    FactWritten,
+)
+from memory.facts import FOREVER, LAYERS, Fact, Interval, Source, digest, in_zone, without
 from memory.knowledge import Change, Conflict, Knowledge
-from memory.revision import Write
+from memory.revision import Write, closing, excludes, making_room, ruling
 from memory.state import changed
 
 
@@ -55,35 +63,57 @@ def correct(
     """Another value for a fact. Without `since` the old one was wrong all along; with it, it changed then."""
     old, change, new_id = _unchanged(k, number, who), len(k.changes) + 1, len(k.facts) + 1
     now_open = [i for i in old.believed if i.valid_to == FOREVER] or [Interval(old.since)]
-    begin = since or now_open[-1].valid_from
+    begin = since.astimezone(UTC) if since else now_open[-1].valid_from
     mine = Interval(begin, now_open[-1].valid_to)
-    left = without(old.believed, mine)
-    why = f"corrected: f{new_id} in its place from {begin.date()} on"
     new = changed(
         old, id=new_id, text=write(text), value=write(value) if value else 0,
         value_key=digest(value) if old.key else "", origin="correction", by=who.name, tokens=tokens.count(text),
         state="active", why="", sources=(source,) if source else old.sources, beliefs=(),
-        importance=max(old.importance, 0.7),
+        importance=max(old.importance, 0.7), written_in="",
     )  # fmt: skip
-    state = "superseded" if left else "retracted"
+    if source and since is None and old.believed and old.key and old.value_key == new.value_key:
+        return _confirmed(k, old, source, who, change)
+    left = without(old.believed, mine)
+    why = f"corrected: f{new_id} in its place from {in_zone(begin, since or old.said_at).date()} on"
+    conflict = k.conflict_of(old.id)
+    sides = [n for n in conflict.facts if n != old.id] if conflict else []
+    others = [f for f in rivals(k, new, mine) if f.id not in (old.id, *sides)]
     return [
         FactsChanged(change, "correct", who.name, who.at, why, (old.id,), new_id),
         FactWritten(change, new, (mine,), who.at),
-        FactRevised(change, old.id, left, state, who.at, why),
-        *_settling(k, change, old.id, new_id, who),
+        FactRevised(change, old.id, left, "superseded" if left else "retracted", who.at, why),
+        *([ConflictSettled(change, conflict.id, new_id, who.name, who.at)] if conflict else []),
+        *_cut(k, sides, mine, change, new_id, who, "settled by"),
+        *making_room(k, mine, others, new_id, change, who.name, who.at, "corrected by"),
     ]
 
 
-def _settling(k: Knowledge, change: int, old: int, winner: int, who: Person) -> list[Body]:
-    """A person's word on one side of a conflict ends it; the other sides are superseded."""
-    conflict = k.conflict_of(old)
-    if conflict is None:
-        return []
-    others = [k.facts[n] for n in conflict.facts if n != old]
+def _confirmed(k: Knowledge, fact: Fact, source: Source, who: Person, change: int) -> list[Body]:
+    """The value that it has already, said once more."""
+    conflict = k.conflict_of(fact.id)
     return [
-        ConflictSettled(change, conflict.id, winner, who.name, who.at),
-        *(FactRevised(change, f.id, (), "superseded", who.at, f"settled by f{winner}") for f in others),
+        FactsChanged(change, "correct", who.name, who.at, f"{who.name} confirms it", (fact.id,), fact.id),
+        FactSourced(change, fact.id, source, who.at),
+        *(ruling(k, conflict, fact.id, change, who.name, who.at) if conflict else []),
     ]
+
+
+def rivals(k: Knowledge, fact: Fact, holds: Interval) -> list[Fact]:
+    """Those that cannot hold where `fact` does."""
+    mine = fact.conversation if fact.layer == "working" else None
+    return [
+        f for f in k.by_key.get(fact.key, ())
+        if f.id != fact.id and excludes(fact, f) and any(i.overlaps(holds) for i in f.believed)
+        and (f.conversation if f.layer == "working" else None) == mine
+    ]  # fmt: skip
+
+
+def _cut(
+    k: Knowledge, numbers: Iterable[int], mine: Interval, change: int, winner: int, who: Person, told: str
+) -> list[Body]:
+    """They lose this time, and are over."""
+    lost = ((n, without(k.facts[n].believed, mine)) for n in numbers)
+    return [FactRevised(change, n, left, "superseded", who.at, f"{told} f{winner}") for n, left in lost]
 
 
 def end(k: Knowledge, numbers: Sequence[int], who: Person, at: datetime | None = None) -> list[Body]:
@@ -96,7 +126,7 @@ def end(k: Knowledge, numbers: Sequence[int], who: Person, at: datetime | None =
     for fact in facts:
         left = without(fact.believed, Interval(since))
         records.append(FactRevised(change, fact.id, left, "superseded", who.at, f"ended by {who.name}"))
-    return records
+    return records + closing(k, {f.id for f in facts}, 0, change, who.name, who.at)
 
 
 def retract(k: Knowledge, numbers: Sequence[int], who: Person, why: str = "it was never so") -> list[Body]:
@@ -104,20 +134,29 @@ def retract(k: Knowledge, numbers: Sequence[int], who: Person, why: str = "it wa
     facts = [_unchanged(k, n, who) for n in numbers]
     change = len(k.changes) + 1
     opening = FactsChanged(change, "retract", who.name, who.at, why, tuple(f.id for f in facts))
-    return [opening, *(FactRevised(change, f.id, (), "retracted", who.at, why) for f in facts)]
+    gone = [FactRevised(change, f.id, (), "retracted", who.at, why) for f in facts]
+    return [opening, *gone, *closing(k, {f.id for f in facts}, 0, change, who.name, who.at)]
 
 
 def release(k: Knowledge, number: int, who: Person, source: Source | None = None) -> list[Body]:
-    """A person vouches for what was quarantined, or takes back a retraction: it holds since it was said."""
+    """A person vouches for what was quarantined, or takes back a retraction: it holds since it was said.
+
+    What cannot hold beside it makes room. One that is believed already stays as it is.
+    """
     fact = _unchanged(k, number, who)
     change = len(k.changes) + 1
-    holds = (Interval(fact.said_at if fact.sources or fact.beliefs else who.at),)
     records: list[Body] = [
         FactsChanged(change, "release", who.name, who.at, f"{who.name} vouches for it", (number,), number)
     ]
     if source is not None:
         records.append(FactSourced(change, number, source, who.at))
-    return [*records, FactRevised(change, number, holds, "active", who.at)]
+    if fact.believed:
+        return records
+    mine = Interval(fact.since.astimezone(UTC) if fact.sources or fact.beliefs else who.at)
+    return [
+        *records, FactRevised(change, number, (mine,), "active", who.at),
+        *making_room(k, mine, rivals(k, fact, mine), number, change, who.name, who.at, "replaced"),
+    ]  # fmt: skip
 
 
 def weigh(
@@ -157,29 +196,33 @@ def settle(k: Knowledge, number: int, who: Person, winner: int = 0, why: str = "
         raise NotFound(f"f{winner} is no side of conflict {number}; its sides are {sides}")
     change = len(k.changes) + 1
     told = why or (f"f{winner} holds" if winner else "both hold")
-    records: list[Body] = [
-        FactsChanged(change, "resolve", who.name, who.at, told, conflict.facts, winner),
-        ConflictSettled(change, number, winner, who.name, who.at),
-    ]
-    for side in (k.facts[n] for n in conflict.facts):
-        if not winner or side.id == winner:
-            records.append(FactRevised(change, side.id, side.believed, "active", who.at))
-        else:
-            left = side.believed
-            for interval in k.facts[winner].believed:
-                left = without(left, interval)
-            records.append(FactRevised(change, side.id, left, "superseded", who.at, f"lost to f{winner}"))
-    return records
+    opening = FactsChanged(change, "resolve", who.name, who.at, told, conflict.facts, winner)
+    return [opening, *ruling(k, conflict, winner, change, who.name, who.at)]
 
 
 # ── undo ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def dependents(k: Knowledge, change: Change) -> list[Change]:
-    """Later changes, not undone themselves, that touched what this one touched."""
-    mine = set(change.facts)
-    later = (c for c in k.changes.values() if c.number > change.number and not c.undone_by and c.cause != "undo")
-    return [c for c in later if mine & set(c.facts) or (change.conflict and c.conflict == change.conflict)]
+    """Later changes that stand and touched what this one touched, or said again what it wrote.
+
+    A later change that was undone does not stand, nor does its undo: together they left things as they were.
+    """
+    mine, wrote = set(change.facts), {t.fact for t in change.touched if t.new}
+    ruled = {c.id for c in change.conflicts}
+    later = [c for c in k.changes.values() if c.number > change.number and not c.undone_by]
+    return [
+        c for c in later
+        if c.undoes <= change.number
+        and (mine & set(c.facts) or wrote & {n for n, _ in c.sources} or ruled & {each.id for each in c.conflicts})
+    ]  # fmt: skip
+
+
+def _in_the_way(k: Knowledge, change: Change) -> list[Change]:
+    """Changes that wrote what cannot hold beside what this one took away."""
+    back = [(k.facts[t.fact], i) for t in change.touched if t.state != "conflicted" for i in t.holds]
+    new = {f.id for fact, interval in back for f in rivals(k, fact, interval) if f.id not in change.facts}
+    return [c for c in k.changes.values() if c.number > change.number and new & {t.fact for t in c.touched if t.new}]
 
 
 def undo(k: Knowledge, number: int, who: Person) -> list[Body]:
@@ -191,24 +234,33 @@ def undo(k: Knowledge, number: int, who: Person) -> list[Body]:
         raise UndoRefused(f"change {number} was undone by change {change.undone_by} already")
     if erased := [f"f{n}" for n in change.facts if k.facts[n].state == "erased"]:
         raise UndoRefused(f"change {number} cannot be undone: the words of {', '.join(erased)} were erased")
-    if later := dependents(k, change):
+    if later := dependents(k, change) or _in_the_way(k, change):
         named = ", ".join(f"{c.number} ({c.cause}: {c.why})" for c in later)
         raise UndoRefused(f"change {number} cannot be undone, for later ones build on it: {named}; undo those first")
     mine = len(k.changes) + 1
-    records: list[Body] = [
-        FactsChanged(
-            mine, "undo", who.name, who.at, f"undo of change {number} ({change.cause})", change.facts, 0, number
-        )
-    ]
+    told = f"undo of change {number} ({change.cause})"
+    records: list[Body] = [FactsChanged(mine, "undo", who.name, who.at, told, change.facts, 0, number)]
     for touch in change.touched:
         fact = k.facts[touch.fact]
         if touch.new:
             records.append(FactRevised(mine, fact.id, (), "retracted", who.at, f"undone with change {number}"))
             continue
         records.append(FactRevised(mine, fact.id, touch.holds, touch.state, who.at, touch.why))
-        if (fact.importance, fact.layer) != (touch.importance, touch.layer):
+        now, then = ((x.importance, x.layer, x.conversation) for x in (fact, touch))
+        if now != then:
             records.append(FactWeighed(mine, fact.id, touch.importance, touch.layer, who.at, touch.conversation))
-    if change.conflict and (conflict := k.conflicts.get(change.conflict)):
-        opened_here = conflict.change == number
-        records.append(ConflictSettled(mine, conflict.id, 0, who.name, who.at, open=not opened_here))
+    for before in change.conflicts:
+        records += _reopened(k.conflicts[before.id], before, mine, who)
     return records
+
+
+def _reopened(now: Conflict, before: Conflict, change: int, who: Person) -> list[Body]:
+    """The conflict as it stood before; one that was not there is settled, and nobody won."""
+    records: list[Body] = []
+    if before.facts and now.facts != before.facts:
+        found = ConflictFound(change, before.id, before.facts, before.why, before.rule, before.would_win, who.at)
+        records.append(found)
+    if before.settled or not before.facts:
+        by = before.decided_by or who.name
+        return [*records, ConflictSettled(change, before.id, before.winner, by, who.at)]
+    return [*records, ConflictSettled(change, before.id, 0, who.name, who.at, open=True)]

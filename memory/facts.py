@@ -62,6 +62,12 @@ class Source:
     end: int
     by: str  # user, assistant, tool
     said_at: datetime  # with the speaker's offset from UTC
+    since: datetime | None = None  # when it began to hold, as they said; None: when they said so
+
+    @property
+    def tells_of(self) -> datetime:
+        """The moment at which it holds by these words."""
+        return self.since or self.said_at
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -75,7 +81,8 @@ class Interval:
         return self.valid_from <= at < self.valid_to
 
     def overlaps(self, other: Interval) -> bool:
-        return self.valid_from < other.valid_to and other.valid_from < self.valid_to
+        """Whether any moment is in both; an empty one holds none."""
+        return max(self.valid_from, other.valid_from) < min(self.valid_to, other.valid_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,10 @@ class Fact:
         """Believed to hold without a known end."""
         return any(i.valid_to == FOREVER for i in self.believed)
 
+    def lasts(self, now: datetime) -> bool:
+        """Believed to hold at `now`, or to begin later."""
+        return any(b.recorded_to == FOREVER and b.valid_to > now for b in self.beliefs)
+
     @property
     def since(self) -> datetime:
         """Begin of the newest interval in which it holds, or held when it was last believed; else when it was said."""
@@ -145,6 +156,13 @@ class Fact:
     @property
     def said_at(self) -> datetime:
         return max(s.said_at for s in self.sources) if self.sources else self.since
+
+    @property
+    def since_when(self) -> datetime:
+        """The same for people: with the offset of whoever said so, and when they did where no begin is known."""
+        begin = self.since
+        said = min((s.said_at for s in self.sources), default=begin)
+        return said if begin == BEGINNING else in_zone(begin, said)
 
     def holds(self, valid: datetime, recorded: datetime | None = None) -> bool:
         """Whether we believed at `recorded` (None: believe now) that it was true at `valid`."""
@@ -170,6 +188,11 @@ def key_of(candidate: Candidate) -> str:
     return digest(candidate.subject, candidate.attribute) if candidate.attribute else ""
 
 
+def in_zone(at: datetime, like: datetime) -> datetime:
+    """The same moment with another one's offset; the ends of time stay in UTC."""
+    return at if at in (BEGINNING, FOREVER) else at.astimezone(like.tzinfo)
+
+
 # ── intervals ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -187,6 +210,17 @@ def _parts(intervals: Iterable[Interval], cut: Interval) -> Iterator[Interval]:
             yield Interval(each.valid_from, cut.valid_from)
         if cut.valid_to < each.valid_to:
             yield Interval(cut.valid_to, each.valid_to)
+
+
+def joined(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
+    """Those that overlap or touch as one, in order."""
+    found: list[Interval] = []
+    for each in sorted(intervals):
+        if found and each.valid_from <= found[-1].valid_to:
+            found[-1] = Interval(found[-1].valid_from, max(found[-1].valid_to, each.valid_to))
+        else:
+            found.append(each)
+    return tuple(found)
 
 
 def rebelieved(beliefs: Sequence[Belief], holds: Sequence[Interval], at: datetime) -> tuple[Belief, ...]:

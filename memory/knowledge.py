@@ -37,7 +37,7 @@ from memory.fact_events import (
 from memory.facts import Fact, Interval, Source, rebelieved
 from memory.state import changed
 
-FOLD_VERSION = 1_002  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
+FOLD_VERSION = 1_003  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,21 @@ class Touch:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class Conflict:
+    id: int
+    facts: tuple[int, ...]
+    why: str
+    rule: str
+    would_win: int
+    found_at: datetime
+    change: int
+    settled: bool = False
+    winner: int = 0
+    decided_by: str = ""
+    settled_at: datetime | None = None
+
+
 @dataclass(frozen=True)  # no slots: see state.changed
 class Change:
     """Who changed what, when and why (the change record)."""
@@ -68,28 +83,13 @@ class Change:
     undoes: int = 0
     undone_by: int = 0
     touched: tuple[Touch, ...] = ()
-    conflict: int = 0  # found or settled in it
+    conflicts: tuple[Conflict, ...] = ()  # found or settled in it, as they stood before; without facts: not there
     sources: tuple[tuple[int, Source], ...] = ()  # fact, what was added to it
     pruned: Pruned | None = None  # the bookmark that it took
 
     @property
     def facts(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(t.fact for t in self.touched))
-
-
-@dataclass(frozen=True)
-class Conflict:
-    id: int
-    facts: tuple[int, ...]
-    why: str
-    rule: str
-    would_win: int
-    found_at: datetime
-    change: int
-    settled: bool = False
-    winner: int = 0
-    decided_by: str = ""
-    settled_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,24 @@ def apply(knowledge: Knowledge, event: Event) -> Knowledge:
     changes = change(knowledge, event.body, event.version) if change else {}
     new = changed(knowledge, version=event.version, **changes)
     if "facts" in changes:
-        new.__dict__.pop("by_key", None)
+        held = new.__dict__.pop("by_key", None)
+        if held is not None and isinstance(event.body, FactWritten | FactRevised | FactSourced | FactWeighed):
+            new.__dict__["by_key"] = _rekeyed(held, new.facts[_number(event.body)])
     return new
+
+
+def _number(body: FactWritten | FactRevised | FactSourced | FactWeighed) -> int:
+    return body.fact.id if isinstance(body, FactWritten) else body.fact
+
+
+def _rekeyed(held: Mapping[str, tuple[Fact, ...]], fact: Fact) -> Mapping[str, tuple[Fact, ...]]:
+    """`by_key` with this one fact as it is now: to sort thousands anew for each is what an import would wait for."""
+    if not fact.key:
+        return held
+    kept = held.get(fact.key, ())
+    known = any(f.id == fact.id for f in kept)
+    facts = tuple(fact if f.id == fact.id else f for f in kept) if known else (*kept, fact)
+    return {**held, fact.key: facts}
 
 
 def fold(events: Iterable[Event], knowledge: Knowledge | None = None) -> Knowledge:
@@ -147,6 +163,8 @@ Changes = dict[str, Any]
 
 
 def _remembered(k: Knowledge, body: TurnRemembered, version: int) -> Changes:
+    if not body.whole:
+        return {}
     last = max(k.learned.get(body.conversation, 0), body.turn)
     return {"learned": {**k.learned, body.conversation: last}}
 
@@ -154,9 +172,24 @@ def _remembered(k: Knowledge, body: TurnRemembered, version: int) -> Changes:
 def _changed(k: Knowledge, body: FactsChanged, version: int) -> Changes:
     new = Change(body.change, body.cause, body.decided_by, body.at, body.why, body.old, body.new, body.undoes)
     changes = {**k.changes, body.change: new}
-    if body.undoes in changes:
-        changes[body.undoes] = changed(changes[body.undoes], undone_by=body.change)
-    return {"changes": changes}
+    facts: dict[int, Fact] = {}
+    undoer, number, stands = body.change, body.undoes, False
+    while number:  # an undo that is undone brings back what it undid, and so on down
+        old = changes[number] = changed(changes[number], undone_by=0 if stands else undoer)
+        undoer, number, stands = number, old.undoes, not stands
+        if not number:
+            facts = _resourced(k, old, version, added=not stands)
+    return {"changes": changes} | ({"facts": {**k.facts, **facts}} if facts else {})
+
+
+def _resourced(k: Knowledge, change: Change, version: int, *, added: bool) -> dict[int, Fact]:
+    """The facts to which a change added sources, with them again or without."""
+    found: dict[int, Fact] = {}
+    for number, source in change.sources:
+        fact = found.get(number, k.facts[number])
+        sources = (*fact.sources, source) if added else tuple(s for s in fact.sources if s != source)
+        found[number] = changed(fact, sources=sources, changed_at=version)
+    return found
 
 
 def _written(k: Knowledge, body: FactWritten, version: int) -> Changes:
@@ -205,9 +238,12 @@ def _weighed(k: Knowledge, body: FactWeighed, version: int) -> Changes:
 
 
 def _found(k: Knowledge, body: ConflictFound, version: int) -> Changes:
-    conflict = Conflict(body.conflict, body.facts, body.why, body.rule, body.would_win, body.at, body.change)
-    change = changed(k.changes[body.change], conflict=body.conflict)
-    return {"conflicts": {**k.conflicts, conflict.id: conflict}, "changes": {**k.changes, body.change: change}}
+    """A new one, or one that has more sides now."""
+    found = Conflict(body.conflict, body.facts, body.why, body.rule, body.would_win, body.at, body.change)
+    before = k.conflicts.get(body.conflict)
+    if before is not None:
+        found = changed(found, found_at=before.found_at, change=before.change)
+    return _ruled(k, body.change, before or changed(found, facts=()), found)
 
 
 def _settled(k: Knowledge, body: ConflictSettled, version: int) -> Changes:
@@ -216,8 +252,15 @@ def _settled(k: Knowledge, body: ConflictSettled, version: int) -> Changes:
         old, settled=not body.open, winner=0 if body.open else body.winner,
         decided_by="" if body.open else body.decided_by, settled_at=None if body.open else body.at,
     )  # fmt: skip
-    change = changed(k.changes[body.change], conflict=body.conflict)
-    return {"conflicts": {**k.conflicts, old.id: new}, "changes": {**k.changes, body.change: change}}
+    return _ruled(k, body.change, old, new)
+
+
+def _ruled(k: Knowledge, number: int, before: Conflict, after: Conflict) -> Changes:
+    """How it stood before the change is kept with the change, as for facts."""
+    change = k.changes[number]
+    if all(each.id != before.id for each in change.conflicts):
+        change = changed(change, conflicts=(*change.conflicts, before))
+    return {"conflicts": {**k.conflicts, after.id: after}, "changes": {**k.changes, number: change}}
 
 
 def _switched(k: Knowledge, body: RememberingSwitched, version: int) -> Changes:
@@ -241,22 +284,6 @@ def _consolidated(k: Knowledge, body: Consolidated, version: int) -> Changes:
     return {"slept": body}
 
 
-_CHANGES: dict[str, Callable[[Knowledge, Any, int], Changes]] = {
-    cls.__name__: change
-    for cls, change in (
-        (TurnRemembered, _remembered),
-        (FactsChanged, _changed),
-        (FactWritten, _written),
-        (FactRevised, _revised),
-        (FactSourced, _sourced),
-        (FactWeighed, _weighed),
-        (ConflictFound, _found),
-        (ConflictSettled, _settled),
-        (RememberingSwitched, _switched),
-        (SummaryWritten, _summarised),
-        (SummaryRetired, _retired),
-        (BookmarkPruned, _pruned),
-        (Consolidated, _consolidated),
 def _erased(k: Knowledge, body: TextErased, version: int) -> Changes:
     """Facts without words are believed no more; who stood against them in a conflict stands alone."""
     facts, conflicts = dict(k.facts), dict(k.conflicts)
@@ -273,6 +300,23 @@ def _erased(k: Knowledge, body: TextErased, version: int) -> Changes:
     return {"facts": facts, "conflicts": conflicts}
 
 
+_CHANGES: dict[str, Callable[[Knowledge, Any, int], Changes]] = {
+    cls.__name__: change
+    for cls, change in (
+        (TurnRemembered, _remembered),
+        (FactsChanged, _changed),
+        (FactWritten, _written),
+        (FactRevised, _revised),
+        (FactSourced, _sourced),
+        (FactWeighed, _weighed),
+        (ConflictFound, _found),
+        (ConflictSettled, _settled),
+        (RememberingSwitched, _switched),
+        (TextErased, _erased),
+        (SummaryWritten, _summarised),
+        (SummaryRetired, _retired),
+        (BookmarkPruned, _pruned),
+        (Consolidated, _consolidated),
     )
 }  # fmt: skip
 
@@ -285,7 +329,6 @@ def dump(knowledge: Knowledge) -> bytes:
     values = {f.name: getattr(knowledge, f.name) for f in fields(Knowledge)}
     for name in ("facts", "changes", "conflicts", "summaries"):
         values[name] = list(values[name].values())
-        (TextErased, _erased),
     return orjson.dumps(values, option=orjson.OPT_PASSTHROUGH_DATACLASS, default=_fields)
 
 
@@ -309,4 +352,4 @@ def load(raw: bytes) -> Knowledge:
 
 def _change(values: dict[str, Any]) -> Change:
     sources = tuple((fact, read(Source, source)) for fact, source in values.pop("sources"))
-    return changed(read(Change, values | {"sources": ()}), sources=sources)
+    return replace(read(Change, values | {"sources": ()}), sources=sources)

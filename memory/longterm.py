@@ -111,7 +111,7 @@ class LongTerm(Shown):
     @property
     def finder(self) -> FactFinder:
         """Kept as long as no words were taken from the store."""
-        generation = self.store.generation()
+        generation = self.journal.generation
         if self._finder is None or generation != self._generation:
             self._finder, self._generation = FactFinder(self.words, self._vectors), generation
         return self._finder
@@ -258,7 +258,7 @@ class LongTerm(Shown):
         """The facts that answer a question, as of now or of any moment in either time, and why not the others."""
         return recollect(
             self.finder, self.knowledge, question, k, self.settings,
-            conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers,
+            conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers, meaning=True,
         )  # fmt: skip
 
     def facts(self, *, all_states: bool = False) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""Which facts belong into a prompt, and why not the others: the one ranker of pages (retrieval.py) over facts.
+"""Which facts belong into a prompt, and why not the others.
 
 A user's hot facts (their name, how they want to be answered, what they marked) come unasked; others come where the
 message asks for them. A fact whose own turn stands in the window is not said twice. Open conflicts come as pairs.
@@ -7,16 +7,19 @@ message asks for them. A fact whose own turn stands in the window is not said tw
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+import numpy as np
+
 from memory.events import PlacedFact
 from memory.facts import Candidate, Fact
-from memory.finder import VectorSource, weighing
+from memory.finder import Vector, VectorSource
 from memory.knowledge import Knowledge
 from memory.language import UNKNOWN, alike, is_cjk, terms, zipf
-from memory.retrieval import Hit, Index, Ranking, Vectors
+from memory.retrieval import Hit
 from memory.settings import Settings
 from memory.turns import Words
 
@@ -24,86 +27,10 @@ HOT = 0.8  # importance from which a standing fact comes unasked
 HOT_MOST = 12  # facts
 LINE_TOKENS = 14  # a fact's name, its date and the marks around it
 MISSES = 50
+FAMILY = 5  # letters of a stem that its relatives share
 NEAR_SHARE = 0.5  # of the words, for two texts to be compared as perhaps the same
 
 Label = Callable[[Fact], str]
-
-
-class FactFinder:
-    """The index of one user's facts, kept in step with what is known. A projection: dropped when words are erased."""
-
-    def __init__(self, words: Words, vectors: VectorSource | None = None) -> None:
-        self._words = words
-        self._vectors = vectors
-        self._index = Index()
-        self._seen = 0  # facts
-        self._terms: dict[int, frozenset[str]] = {}
-        self._holders: dict[str, set[int]] = {}
-        self._without: dict[int, str] = {}  # facts whose vectors are not there yet
-        self._news: tuple[str, int] = ("", 0)
-
-    def take(self, k: Knowledge) -> None:
-        """Facts that came since the last look."""
-        for number in range(self._seen + 1, len(k.facts) + 1):
-            fact = k.facts[number]
-            text = self._words(fact.text)
-            topic = " ".join(self._words(i) for i in (fact.attribute, fact.tags) if i)
-            asked = ASKED_BY.get(self._words(fact.attribute), "") if fact.attribute else ""
-            self._index.add(number, number, text, f"{topic} {asked} ")
-            self._terms[number] = frozenset(terms(f"{text} {topic} {asked}"))
-            for term in self._terms[number]:
-                self._holders.setdefault(term, set()).add(number)
-            self._without[number] = text
-        self._seen = max(self._seen, len(k.facts))
-
-    def near(self, k: Knowledge, candidate: Candidate) -> list[tuple[Fact, str]]:
-        """Text-only facts that share half of their words with it, the nearest first."""
-        self.take(k)
-        mine = frozenset(terms(candidate.text))
-        shared: dict[int, int] = {}
-        for term in mine:
-            for number in self._holders.get(term, ()):
-                shared[number] = shared.get(number, 0) + 1
-        near = [
-            (n / len(mine | self._terms[number]), number)
-            for number, n in shared.items()
-            if not k.facts[number].key and n >= NEAR_SHARE * min(len(mine), len(self._terms[number]))
-        ]
-        return [(k.facts[number], self._words(k.facts[number].text)) for _, number in sorted(near, reverse=True)]
-
-    def rank(self, k: Knowledge, question: str, most: int, settings: Settings, among: Collection[int]) -> Ranking:
-        """All that shares anything with the question, the best first: `covers` says which answer it."""
-        self.take(k)
-        settings = settings.but(min_coverage=0, min_margin=0)
-        self._take_vectors(k)
-        vector = None if self._vectors is None or not len(self._index.vectors) else self._vectors.question(question)
-        return self._index.rank(question, vector, most, among=among, weighing=weighing(settings))
-
-    def covers(self, question: str, fact: int) -> float:
-        """0..1: how much of what the question asks stands in the fact, by how rare its words are in the language.
-
-        Not by how rare they are among these facts: of three facts about a budget each would say that it is common.
-        """
-        weights = asked_weights(question)
-        held = self._terms[fact]
-        total = sum(weights.values())
-        return sum(w for term, w in weights.items() if any(alike(term, t) for t in held)) / total if total else 0.0
-
-    def _take_vectors(self, k: Knowledge) -> None:
-        if self._vectors is None:
-            return
-        news = self._vectors.newest()
-        if news == self._news or not news[0]:
-            return
-        if news[0] != self._news[0] and self._news[0]:  # another embedder's cannot be compared with them
-            self._index.vectors = Vectors()
-            self._without = {n: self._words(f.text) for n, f in k.facts.items() if n <= self._seen}
-        self._news = news
-        known = self._vectors.known(list(self._without.values()))
-        for number, text in list(self._without.items()):
-            if text in known:
-                self._index.put(number, number, known[text])
-                del self._without[number]
 
 
 COMMON = 7.0  # zipf of "the": such a word asks for nothing
@@ -145,6 +72,99 @@ def asked_weights(question: str) -> dict[str, float]:
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
+class FactFinder:
+    """The index of one user's facts, kept in step with what is known. A projection: dropped when words are erased.
+
+    Facts are short, and few tell of one thing: how rare a word is among them says nothing, so it is taken from the
+    language. That is what sets this apart from the index of pages.
+    """
+
+    def __init__(self, words: Words, vectors: VectorSource | None = None) -> None:
+        self._words = words
+        self._vectors = vectors
+        self._seen = 0  # facts
+        self._terms: dict[int, frozenset[str]] = {}  # of the entry itself
+        self._holders: dict[str, set[int]] = {}  # term, also of its topic and of how people ask for it -> facts
+        self._families: dict[str, set[str]] = {}  # first five letters -> terms
+        self._meanings: dict[int, Vector] = {}
+        self._texts: dict[int, str] = {}
+        self._without: dict[int, str] = {}  # facts whose vectors are not there yet
+        self._news: tuple[str, int] = ("", 0)
+
+    def take(self, k: Knowledge) -> None:
+        """Facts that came since the last look."""
+        for number in range(self._seen + 1, len(k.facts) + 1):
+            fact = k.facts[number]
+            text = self._words(fact.text)
+            attribute, tags = (self._words(i) if i else "" for i in (fact.attribute, fact.tags))
+            self._terms[number] = frozenset(terms(text))
+            for term in self._terms[number].union(terms(f"{attribute} {tags} {ASKED_BY.get(attribute, '')}")):
+                self._holders.setdefault(term, set()).add(number)
+                self._families.setdefault(term[:FAMILY], set()).add(term)
+            self._texts[number] = self._without[number] = text
+        self._seen = max(self._seen, len(k.facts))
+
+    def near(self, k: Knowledge, candidate: Candidate) -> list[tuple[Fact, str]]:
+        """Text-only facts that share half of their words with it, the nearest first."""
+        self.take(k)
+        mine = frozenset(terms(candidate.text))
+        shared: Counter[int] = Counter()
+        for term in mine:
+            shared.update(n for n in self._holders.get(term, ()) if not k.facts[n].key and term in self._terms[n])
+        near = [
+            (n / len(mine | self._terms[number]), number)
+            for number, n in shared.items()
+            if n >= NEAR_SHARE * min(len(mine), len(self._terms[number]))
+        ]
+        return [(k.facts[number], self._words(k.facts[number].text)) for _, number in sorted(near, reverse=True)]
+
+    def coverage(self, k: Knowledge, question: str) -> dict[int, dict[str, float]]:
+        """For each fact that shares anything with the question: its terms and what share of the question they are."""
+        self.take(k)
+        weights = asked_weights(question)
+        total = sum(weights.values())
+        found: dict[int, dict[str, float]] = {}
+        for term, weight in weights.items():
+            for number in self._held(term):
+                found.setdefault(number, {})[term] = weight / total
+        return found
+
+    def _held(self, term: str) -> set[int]:
+        """Facts that hold the term, or another of its family."""
+        if len(term) < FAMILY or not term.isascii():
+            return self._holders.get(term, set())
+        family = [t for t in self._families.get(term[:FAMILY], ()) if alike(term, t)]
+        return set().union(*(self._holders[t] for t in family))
+
+    def margins(self, question: str, among: Collection[int]) -> dict[int, float]:
+        """How far the question's vector stands out towards each fact's: 0 the mean of these facts, 1 the same."""
+        self._take_vectors()
+        known = [n for n in among if n in self._meanings]
+        if self._vectors is None or len(known) < 2:
+            return {}
+        vector = self._vectors.question(question)
+        if vector is None:
+            return {}
+        cosines = np.stack([self._meanings[n] for n in known]) @ vector
+        mean = float(cosines.mean())
+        return {n: (float(c) - mean) / max(1e-6, 1 - mean) for n, c in zip(known, cosines, strict=True)}
+
+    def _take_vectors(self) -> None:
+        if self._vectors is None:
+            return
+        news = self._vectors.newest()
+        if news == self._news or not news[0]:
+            return
+        if news[0] != self._news[0]:  # another embedder's cannot be compared with them
+            self._meanings, self._without = {}, dict(self._texts)
+        self._news = news
+        known = self._vectors.known(list(self._without.values()))
+        for number, text in list(self._without.items()):
+            if text in known:
+                self._meanings[number] = known[text]
+                del self._without[number]
+
+
 @dataclass(frozen=True, slots=True)
 class Recollection:
     """Facts that a question found, best first, and those that it did not, each with the reason."""
@@ -159,32 +179,58 @@ class Recollection:
 def recollect(
     finder: FactFinder, k: Knowledge, question: str, most: int, settings: Settings, *, conversation: str | None = None,
     valid: datetime | None = None, recorded: datetime | None = None, layers: Collection[str] = (),
+    meaning: bool = False,
 ) -> Recollection:  # fmt: skip
-    """The facts that answer `question`; those of `valid` time, as known at `recorded` (None: now)."""
-    pool = [f for f in k.readable(conversation) if not layers or f.layer in layers]
-    if valid is None and recorded is None:
-        pool = [f for f in pool if f.open and f.state in ("active", "conflicted")]
-    elif valid is not None:
-        pool = [f for f in pool if f.holds(valid, recorded)]
-    else:
-        pool = [f for f in pool if any(b.known(recorded) for b in f.beliefs)]  # type: ignore[arg-type]
-    ranking = finder.rank(k, question, len(pool), settings, {f.id for f in pool})
+    """The facts that answer `question`; those of `valid` time, as known at `recorded` (None: now).
+
+    With `meaning` vectors are compared as well, which takes the time to make the question's own.
+    """
+    covered = finder.coverage(k, question)
+    pool = {f.id for f in standing(k, conversation, valid, recorded, layers, covered if not meaning else k.facts)}
+    margins = finder.margins(question, pool) if meaning else {}
+    limit, least = settings.facts_coverage, settings.min_margin
+    ranked = sorted(
+        (_hit(n, covered.get(n, {}), margins.get(n, 0.0), settings) for n in pool if n in covered or n in margins),
+        key=lambda hit: (-hit.score, -hit.page),
+    )
     hits: list[Hit] = []
     misses: list[Hit] = []
-    for hit in ranking.hits:
-        share = finder.covers(question, hit.page)
-        if share < settings.facts_coverage:
-            told = f"it covers {share:.2f} of what is asked (facts_coverage {settings.facts_coverage:g})"
+    for hit in ranked:
+        share, margin = hit.raw
+        if share < limit and margin < least:
+            told = f"it covers {share:.2f} of what is asked (facts_coverage {limit:g})"
+            told += f", and means {margin:.2f} of the same (min_margin {least:g})" if margins else ""
             misses.append(replace(hit, stage="threshold", dropped=told))
         elif len(hits) == most:
             misses.append(replace(hit, stage="rank", dropped=f"only the best {most} come (facts_k)"))
         else:
             hits.append(hit)
-    note = ranking.note if hits or not misses else "nothing that is remembered answers it"
-    found = tuple(k.facts[hit.page] for hit in hits)
-    thresholds = {**ranking.thresholds, "facts_coverage": settings.facts_coverage}
-    left = (*misses, *ranking.misses)[:MISSES]
-    return Recollection(_by_layer(found), tuple(hits), left, note, thresholds)
+    thresholds = {"facts_coverage": limit} | ({"min_margin": least} if margins else {})
+    note = "" if hits else "nothing that is remembered answers it"
+    found = _by_layer(k.facts[hit.page] for hit in hits)
+    return Recollection(found, tuple(hits), tuple(misses[:MISSES]), note, thresholds)
+
+
+def standing(
+    k: Knowledge, conversation: str | None, valid: datetime | None, recorded: datetime | None, layers: Collection[str],
+    numbers: Iterable[int],
+) -> list[Fact]:  # fmt: skip
+    """Of these facts, those that may be read here and held at the time that is asked about."""
+    found = [f for n in numbers if (f := k.facts.get(n)) and (f.layer != "working" or f.conversation == conversation)]
+    if layers:
+        found = [f for f in found if f.layer in layers]
+    if valid is not None:
+        return [f for f in found if f.holds(valid, recorded)]
+    if recorded is not None:
+        return [f for f in found if any(b.known(recorded) for b in f.beliefs)]
+    return [f for f in found if f.open and f.state in ("active", "conflicted")]
+
+
+def _hit(number: int, terms_of: Mapping[str, float], margin: float, settings: Settings) -> Hit:
+    share = sum(terms_of.values())
+    meant = settings.vectors_weight * max(0.0, margin)
+    told = tuple(sorted(terms_of.items(), key=lambda each: -each[1]))
+    return Hit(number, number, round(share + meant, 4), (round(share, 4), round(margin, 4)), (share, meant), told)
 
 
 def _by_layer(found: Iterable[Fact]) -> tuple[Fact, ...]:

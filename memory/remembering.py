@@ -30,6 +30,7 @@ class Remembering:
         )  # fmt: skip
         self.behind = ""  # why turns of the last step still wait to be looked at
         self._seen = 0  # version of the user's stream that this step read
+        self._looked_at = 0  # last turn of this conversation that was looked at before it
 
     @property
     def on(self) -> bool:
@@ -43,7 +44,7 @@ class Remembering:
         memory, pager = self.memory, self.pager
         memory.settings = pager.state.settings
         k = memory.knowledge
-        self._seen = k.version
+        self._seen, self._looked_at = k.version, k.learned.get(self.scope.conversation, 0)
         if not k.facts:
             return
         words, write = pager.journal.words, pager.journal.write
@@ -65,7 +66,7 @@ class Remembering:
             self.behind = f"{type(error).__name__}: {error}"
 
     def _waiting(self) -> list[Turn]:
-        after = self.memory.knowledge.learned.get(self.scope.conversation, 0)
+        after = self._looked_at
         state = self.pager.state
         first = state.page_of(after + 1)
         numbers = range(first.number, len(state.pages) + 1) if first else range(0)

@@ -9,18 +9,43 @@ Every decision is records (fact_events.py) and one line for the write ledger. No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from memory import tokens
+from memory.errors import BadMessage
 from memory.events import Body
-from memory.fact_events import ConflictFound, FactRevised, FactsChanged, FactSourced, FactWritten, Outcome
-from memory.facts import FOREVER, PRIORITY, Candidate, Fact, Interval, Source, digest, key_of, without
-from memory.knowledge import Knowledge
-from memory.language import terms
+from memory.fact_events import (
+    ConflictFound,
+    ConflictSettled,
+    FactRevised,
+    FactsChanged,
+    FactSourced,
+    FactWritten,
+    Outcome,
+)
+from memory.facts import (
+    BEGINNING,
+    FOREVER,
+    PRIORITY,
+    Candidate,
+    Fact,
+    Interval,
+    Source,
+    digest,
+    in_zone,
+    joined,
+    key_of,
+    without,
+)
+from memory.knowledge import Conflict, Knowledge
+from memory.language import is_cjk, terms
 
 SAME = 0.8  # Jaccard overlap of words from which two texts say the same
+AT_ONCE = timedelta(hours=1)  # apart, from which what was said later was said of what came before
+TICK = timedelta.resolution
+SPEAKERS = ("user", "tool")  # whose words make a fact
 LAYER = {"fact": "semantic", "preference": "semantic", "decision": "episodic", "task": "working"}
 BY_TIME, BY_VALUE, BY_PRIORITY = "rule:newest", "rule:single_value", "rule:priority"
 
@@ -56,57 +81,115 @@ def revise(
     'stored'
     """
     draft = _Draft(k, candidate, source, writer, write)
+    if draft.interval.valid_to <= draft.interval.valid_from:
+        return draft.quarantined("it would end before it begins")
     if source is None or source.end <= source.start:
-        return draft.quarantined("no turn says so")
-    if source.by == "assistant":
-        return draft.quarantined("only the assistant said so")
+        return _unproven(draft, "no turn says so", near)
+    if source.by not in SPEAKERS:
+        return _unproven(draft, f"only the {source.by} said so", near)
     if not candidate.attribute:
         return _text_only(draft, near(candidate))
     rivals = [f for f in k.by_key.get(draft.key, ()) if f.believed and _same_scope(f, draft)]
-    same = [f for f in rivals if f.value_key == draft.value_key]
-    if known := next((f for f in same if f.negated == candidate.negated and draft.meets(f)), None):
-        return _known(draft, known, rivals)
-    opposite = [f for f in same if f.negated != candidate.negated]
-    if candidate.negated and not candidate.value:
-        opposite = [f for f in rivals if not f.negated]
-    if candidate.single and not candidate.negated:
-        opposite += [f for f in rivals if f.value_key != draft.value_key and not f.negated]
-    return _against(draft, opposite)
+    same = [f for f in rivals if f.value_key == draft.value_key and f.negated == candidate.negated]
+    against = [f for f in rivals if excludes(f, draft.like)]
+    if holder := next((f for f in same if any(draft.anchor in i for i in f.believed)), None):
+        return _known(draft, holder, against)
+    return _in_time(draft, same, against)
+
+
+def excludes(one: Fact, other: Fact) -> bool:
+    """Whether facts of one key cannot both hold: the same value denied, or another one where there is but one.
+
+    A denial without a value ("no pets") excludes every value.
+    """
+    if one.negated != other.negated:
+        return one.value_key == other.value_key or (one if one.negated else other).value_key == NO_VALUE
+    return one.single and other.single and not one.negated and one.value_key != other.value_key
+
+
+NO_VALUE = digest("")
 
 
 def _same_scope(fact: Fact, draft: _Draft) -> bool:
-    return fact.layer != "working" or fact.conversation == draft.writer.conversation
+    """Whether this statement may change that fact: what one conversation works on changes nothing for the others."""
+    if fact.layer == "working":
+        return fact.conversation == draft.writer.conversation
+    return draft.layer != "working"
+
+
+def _unproven(draft: _Draft, reason: str, near: Near) -> Revision:
+    """Kept to be looked at, and only once; what is believed already gains nothing by it."""
+    if draft.key:
+        known = [f for f in draft.k.by_key.get(draft.key, ()) if f.value_key == draft.value_key]
+        known = [f for f in known if f.negated == draft.candidate.negated]
+    else:
+        mine = terms(draft.candidate.text)
+        known = [f for f, words in near(draft.candidate) if _says_same(mine, terms(words))]
+    for fact in known:
+        if fact.believed or fact.state == "quarantined":
+            return draft.done("known", f"{fact.name} says so ({fact.state}), and {reason} this time", fact.id)
+    return draft.quarantined(reason)
+
+
+def _when(candidate: Candidate, said_at: datetime) -> Interval:
+    """In UTC. Without a begin it holds since it was said; where it was over by then, nobody knows since when it did."""
+    end = _utc(candidate.valid_to) if candidate.valid_to else FOREVER
+    begin = _utc(candidate.valid_from or said_at)
+    return Interval(BEGINNING if candidate.valid_from is None and end <= begin else begin, end)
+
+
+def _utc(at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise BadMessage(f"{at.isoformat()} has no zone; give an aware time, such as {at.isoformat()}+00:00")
+    return at.astimezone(UTC)
 
 
 # ── the same again ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _known(draft: _Draft, fact: Fact, rivals: Iterable[Fact]) -> Revision:
-    """It says what is known: one more source, and where it was true earlier than we knew, an earlier begin."""
-    earlier = _earlier_begin(draft, fact, rivals)
-    if not earlier and draft.has_source(fact):
+def _known(draft: _Draft, fact: Fact, against: Sequence[Fact]) -> Revision:
+    """It says what is known: one more source; of two sides in conflict it is a word for one of them."""
+    ends = draft.candidate.valid_to is not None and any(
+        draft.anchor in i and draft.interval.valid_to < i.valid_to for i in fact.believed
+    )
+    rulings = _rulings(draft, fact)
+    if draft.has_source(fact) and not ends and not rulings:
         return draft.done("known", f"{fact.name} says so, from this very turn", fact.id)
-    draft.open("write", "rule:same", f"{fact.name} says the same", old=(fact.id,), new=fact.id)
+    told = f"{fact.name} says the same"
+    if ends:
+        told = f"it says until when {fact.name} holds"
+    elif rulings:
+        told = f"it says again what {fact.name} says, with the other side in view"
+    draft.open("end" if ends else "resolve" if rulings else "write", "rule:same", told, old=(fact.id,), new=fact.id)
     if not draft.has_source(fact):
         draft.add(FactSourced(draft.change, fact.id, draft.spoken, draft.writer.at))
-    if earlier:
-        draft.add(FactRevised(draft.change, fact.id, earlier, fact.state, draft.writer.at, fact.why))
-    return draft.done("known", f"{fact.name} says the same; one more source", fact.id)
+    if ends:
+        left = without(fact.believed, Interval(draft.interval.valid_to))
+        draft.add(FactRevised(draft.change, fact.id, left, "superseded", draft.writer.at, "it was said until when"))
+    draft.add(*rulings)
+    return draft.done("ended" if ends else "known", told if ends or rulings else f"{told}; one more source", fact.id)
 
 
-def _earlier_begin(draft: _Draft, fact: Fact, rivals: Iterable[Fact]) -> tuple[Interval, ...]:
-    """The fact's intervals, the first that lies after this statement begun with it; () where nothing changes."""
-    begin = draft.interval.valid_from
-    if any(begin in i for i in fact.believed):
-        return ()
-    after = [i for i in sorted(fact.believed) if i.valid_from > begin]
-    if not after:
-        return ()
-    gap = Interval(begin, after[0].valid_from)
-    if any(f.id != fact.id and any(i.overlaps(gap) for i in f.believed) for f in rivals):
-        return ()
-    others = [i for i in fact.believed if i != after[0]]
-    return tuple(sorted([Interval(begin, after[0].valid_to), *others]))
+def _rulings(draft: _Draft, winner: Fact) -> list[Body]:
+    """Who says one side of a conflict again, knowing of the other, has decided it."""
+    conflict = draft.k.conflict_of(winner.id)
+    if conflict is None or any(_unseen(draft.k.facts[n], draft) for n in conflict.facts):
+        return []
+    return ruling(draft.k, conflict, winner.id, draft.change, BY_TIME, draft.writer.at)
+
+
+def ruling(k: Knowledge, conflict: Conflict, winner: int, change: int, by: str, at: datetime) -> list[Body]:
+    """`winner`, one of its sides, holds, and the others lose the time that it takes; 0: all of them hold."""
+    records: list[Body] = [ConflictSettled(change, conflict.id, winner, by, at)]
+    for side in (k.facts[n] for n in conflict.facts):
+        if not winner or side.id == winner:
+            records.append(FactRevised(change, side.id, side.believed, "active", at))
+            continue
+        left = side.believed
+        for interval in k.facts[winner].believed:
+            left = without(left, interval)
+        records.append(FactRevised(change, side.id, left, "superseded", at, f"lost to f{winner}"))
+    return records
 
 
 def _text_only(draft: _Draft, near: Sequence[tuple[Fact, str]]) -> Revision:
@@ -121,7 +204,7 @@ def _text_only(draft: _Draft, near: Sequence[tuple[Fact, str]]) -> Revision:
             draft.open("write", "rule:same", f"{fact.name} says the same", old=(fact.id,), new=fact.id)
             draft.add(FactSourced(draft.change, fact.id, draft.spoken, draft.writer.at))
             return draft.done("known", f"{fact.name} says the same; one more source", fact.id)
-        if set(theirs) < set(mine) and not _told(set(mine) - set(theirs)) & {"not"}:
+        if set(theirs) < set(mine) and not _denials(set(mine) - set(theirs)):
             return _merged(draft, fact)
     return draft.written("stored", "new", "write", "rule:new")
 
@@ -129,20 +212,26 @@ def _text_only(draft: _Draft, near: Sequence[tuple[Fact, str]]) -> Revision:
 def _says_same(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     """Like words, and the same numbers and denials: those turn a sentence round."""
     a, b = set(mine), set(theirs)
-    return len(a & b) >= SAME * len(a | b) and not _told(a ^ b)
+    differ = a ^ b
+    if _denials(differ) or any(c.isdigit() for w in differ for c in w):
+        return False
+    return len(a & b) >= SAME * len(a | b)
 
 
-def _told(words: Collection[str]) -> set[str]:
-    return {w for w in words if w in ("not", "never", "no") or any(c.isdigit() for c in w) or w in _DENIALS}
+def _denials(words: Collection[str]) -> bool:
+    """Pairs of characters too: 不吃 is 吃 denied."""
+    return any(w in _NOT or (is_cjk(w) and _NOT_CHINESE & set(w) and w not in _HARMLESS) for w in words)
 
 
-_DENIALS = frozenset(["不", "没", "无", "非", "别", "不是", "没有", "不再", "不要", "不能", "不会"])
+_NOT = frozenset(["not", "never", "no", "without", "nobody", "nothing", "none", "stop", "quit", "hate", "dislik"])
+_NOT_CHINESE = frozenset("不没無无非别未")
+_HARMLESS = frozenset("特别 别的 别人 区别 分别 级别 性别 非常 未来 不错 不仅 不但".split())
 
 
 def _merged(draft: _Draft, old: Fact) -> Revision:
     """The new text says all that the old one did, and more."""
     draft.open("merge", "rule:contains", f"it says all of {old.name} and more", old=(old.id,), new=draft.id)
-    fact = draft.fact(sources=(*old.sources, draft.spoken))
+    fact = draft.fact(sources=(*old.sources, draft.spoken), importance=max(old.importance, draft.candidate.importance))
     draft.add(FactWritten(draft.change, fact, old.believed, draft.writer.at))
     draft.add(FactRevised(draft.change, old.id, (), "superseded", draft.writer.at, f"merged into f{draft.id}"))
     return draft.done("merged", f"it says all of {old.name} and more", draft.id, (old.id,))
@@ -151,34 +240,85 @@ def _merged(draft: _Draft, old: Fact) -> Revision:
 # ── another value, or a denial ────────────────────────────────────────────────────────────────────────
 
 
-def _against(draft: _Draft, rivals: Sequence[Fact]) -> Revision:
-    """`rivals` cannot hold at the same time as the new one."""
-    touched = [f for f in rivals if any(i.overlaps(draft.interval) for i in f.believed)]
-    if not touched:
-        return draft.written("stored", "new", "write", "rule:new")
-    if at_once := [f for f in touched if _unseen(f, draft)]:
-        return _conflict(draft, at_once, "written at the same moment by two that did not see each other")
-    stronger = [f for f in touched if PRIORITY[f.origin] > PRIORITY[draft.candidate.origin]]
-    if stronger and draft.candidate.origin == "inference":
-        return _conflict(draft, stronger, "an inference contradicts what was said")
-    return _in_order(draft, touched)
+def _in_time(draft: _Draft, same: Sequence[Fact], against: Sequence[Fact]) -> Revision:
+    """By when it was true: it holds until another value is next told of, and what held before it ends with it."""
+    touched = [f for f in against if any(i.overlaps(draft.interval) for i in f.believed)]
+    if at_once := [f for f in touched if _unseen(f, draft) and _close(f, draft)]:
+        return _conflict(draft, at_once, touched, "written at the same moment by two that did not see each other")
+    if unsure := _inferred(draft, touched):
+        return _conflict(draft, unsure, touched, "an inference contradicts what was said")
+    if corrected := next((f for f in touched if _corrects(f, draft)), None):
+        return _too_late(draft, corrected)
+    begin = draft.interval.valid_from
+    mine = Interval(begin, min([draft.interval.valid_to, *(at for f in touched for at in _told_of(f, begin))]))
+    ended = [f for f in touched if any(i.overlaps(mine) for i in f.believed)]
+    if later := next((f for f in same if _goes_on(f, mine)), None):
+        return _extended(draft, later, mine, ended)
+    return _new_value(draft, mine, ended)
+
+
+def _told_of(fact: Fact, begin: datetime) -> Iterator[datetime]:
+    """Moments after `begin` at which somebody says that it holds."""
+    believed = fact.believed
+    yield from (i.valid_from for i in believed if i.valid_from > begin)
+    said = (s.tells_of.astimezone(UTC) for s in fact.sources)
+    yield from (at for at in said if at > begin and any(at in i for i in believed))
+
+
+def _goes_on(fact: Fact, mine: Interval) -> bool:
+    return any(mine.valid_from < i.valid_from <= mine.valid_to for i in fact.believed)
 
 
 def _unseen(fact: Fact, draft: _Draft) -> bool:
     return fact.written_at > draft.writer.version and fact.written_in != draft.writer.conversation
 
 
-def _conflict(draft: _Draft, rivals: Sequence[Fact], why: str) -> Revision:
-    """All are kept and marked until a rule, a model or a person decides."""
-    draft.open("conflict", "rule:guard", why, old=tuple(f.id for f in rivals), new=draft.id)
+def _close(fact: Fact, draft: _Draft) -> bool:
+    """What was said long before or after is in order by its time, whoever saw it."""
+    return any(abs(s.said_at - draft.spoken.said_at) <= AT_ONCE for s in fact.sources)
+
+
+def _inferred(draft: _Draft, rivals: Sequence[Fact]) -> list[Fact]:
+    """What stands against an inference, of whichever side it is; a later statement simply replaces it."""
+    if draft.candidate.origin == "inference":
+        return [f for f in rivals if PRIORITY[f.origin] > PRIORITY["inference"]]
+    begin = draft.interval.valid_from
+    return [f for f in rivals if f.origin == "inference" and f.since > begin]
+
+
+def _corrects(fact: Fact, draft: _Draft) -> bool:
+    """Whether a correction that was made after this was said says otherwise of that time."""
+    newer = any(s.said_at > draft.spoken.said_at for s in fact.sources)
+    stronger = PRIORITY[fact.origin] > PRIORITY[draft.candidate.origin]
+    return newer and stronger and any(draft.interval.valid_from in i for i in fact.believed)
+
+
+def _too_late(draft: _Draft, correction: Fact) -> Revision:
+    why = f"{correction.name}, a correction made later, says otherwise"
+    draft.open("slot", BY_PRIORITY, why, new=draft.id)
+    draft.add(FactWritten(draft.change, draft.fact(state="superseded", why=why), (), draft.writer.at))
+    return draft.done("slotted", why, draft.id)
+
+
+def _conflict(draft: _Draft, rivals: Sequence[Fact], touched: Sequence[Fact], why: str) -> Revision:
+    """All are kept and marked until a rule, a model or a person decides. Who joins a conflict makes it larger."""
+    sides = {f.id: f for f in rivals}
+    joined = [c for c in draft.k.open_conflicts if sides.keys() & set(c.facts)]
+    sides |= {n: draft.k.facts[n] for c in joined for n in c.facts}
+    everyone = sorted(sides.values(), key=lambda f: f.id)
+    ids = tuple(f.id for f in everyone)
+    draft.open("conflict", "rule:guard", why, old=ids, new=draft.id)
     draft.add(FactWritten(draft.change, draft.fact(state="conflicted", why=why), (draft.interval,), draft.writer.at))
-    for each in rivals:
-        draft.add(FactRevised(draft.change, each.id, each.believed, "conflicted", draft.writer.at, why))
-    fact, rule = _by_rule(draft, rivals)
-    ids = (*(f.id for f in rivals), draft.id)
-    number = len(draft.k.conflicts) + 1
-    draft.add(ConflictFound(draft.change, number, ids, why, rule, fact, draft.writer.at))
-    return draft.done("conflict", why, draft.id, tuple(f.id for f in rivals))
+    draft.make_room(draft.interval, [f for f in touched if f.id not in sides], draft.id, "replaced")
+    for each in everyone:
+        if each.state != "conflicted":
+            draft.add(FactRevised(draft.change, each.id, each.believed, "conflicted", draft.writer.at, why))
+    winner, rule = _by_rule(draft, everyone)
+    number = joined[0].id if joined else len(draft.k.conflicts) + 1
+    draft.add(ConflictFound(draft.change, number, (*ids, draft.id), why, rule, winner, draft.writer.at))
+    for each in joined[1:]:
+        draft.add(ConflictSettled(draft.change, each.id, 0, f"rule:joined with conflict {number}", draft.writer.at))
+    return draft.done("conflict", why, draft.id, ids)
 
 
 def _by_rule(draft: _Draft, rivals: Sequence[Fact]) -> tuple[int, str]:
@@ -189,29 +329,62 @@ def _by_rule(draft: _Draft, rivals: Sequence[Fact]) -> tuple[int, str]:
     return best[2], BY_PRIORITY if len(priorities) > 1 else BY_TIME
 
 
-def _in_order(draft: _Draft, rivals: Sequence[Fact]) -> Revision:
-    """By when it was true: the new one holds until the next value begins, and ends those that began before it."""
-    begin = draft.interval.valid_from
-    later = [i.valid_from for f in rivals for i in f.believed if i.valid_from > begin]
-    end = min([draft.interval.valid_to, *later])
-    mine = Interval(begin, end)
-    ended = [f for f in rivals if any(i.overlaps(mine) for i in f.believed)]
-    current = end == draft.interval.valid_to
+def _extended(draft: _Draft, fact: Fact, mine: Interval, ended: Sequence[Fact]) -> Revision:
+    """What is known held earlier than we knew; what held there instead makes room."""
+    why = f"{fact.name} held from {draft.day(mine.valid_from)} on already"
+    by = BY_VALUE if ended else "rule:same"
+    draft.open("slot", by, why, old=(fact.id, *(f.id for f in ended)), new=fact.id)
+    if not draft.has_source(fact):
+        draft.add(FactSourced(draft.change, fact.id, draft.spoken, draft.writer.at))
+    holds = joined([*fact.believed, mine])
+    draft.add(FactRevised(draft.change, fact.id, holds, fact.state, draft.writer.at, fact.why))
+    draft.make_room(mine, ended, fact.id, "replaced")
+    return draft.done("slotted" if ended else "known", why, fact.id, tuple(f.id for f in ended))
+
+
+def _new_value(draft: _Draft, mine: Interval, ended: Sequence[Fact]) -> Revision:
+    if not ended and mine == draft.interval:
+        return draft.written("stored", "new", "write", "rule:new")
+    current = mine.valid_to == draft.interval.valid_to
     verb, done = ("ends", "ended") if draft.candidate.negated else ("replaces", "replaced")
     names = ", ".join(f.name for f in ended)
-    why = f"it {verb} {names} from {begin.date()} on" if names else "it held before what is known now"
+    why = f"it {verb} {names} from {draft.day(mine.valid_from)} on" if names else "it held before what is known now"
     cause = ("end" if draft.candidate.negated else "supersede") if ended else "slot"
-    draft.open(cause, BY_VALUE if not draft.candidate.negated else "rule:denied", why,
-               old=tuple(f.id for f in ended), new=draft.id)  # fmt: skip
+    by = "rule:denied" if draft.candidate.negated else BY_VALUE
+    draft.open(cause, by, why, old=tuple(f.id for f in ended), new=draft.id)
     own = draft.fact(state="active" if current else "superseded")
     draft.add(FactWritten(draft.change, own, (mine,), draft.writer.at))
-    for each in ended:
-        left = without(each.believed, mine)
-        still = any(i.valid_to == FOREVER for i in left)
-        state, told = (each.state, each.why) if still else ("superseded", f"{done} by f{draft.id}")
-        draft.add(FactRevised(draft.change, each.id, left, state, draft.writer.at, told))
+    draft.make_room(mine, ended, draft.id, done)
     verdict = {"end": "ended", "supersede": "superseded", "slot": "slotted"}[cause]
     return draft.done(verdict, why, draft.id, tuple(f.id for f in ended))
+
+
+def making_room(
+    k: Knowledge, mine: Interval, ended: Iterable[Fact], winner: int, change: int, by: str, at: datetime, done: str
+) -> list[Body]:
+    """The time that `winner` takes from others; a conflict of which one side is left, or none, is settled by it."""
+    records: list[Body] = []
+    over: set[int] = set()
+    for each in ended:
+        left = without(each.believed, mine)
+        if any(i.valid_to == FOREVER for i in left):
+            records.append(FactRevised(change, each.id, left, each.state, at, each.why))
+            continue
+        over.add(each.id)
+        records.append(FactRevised(change, each.id, left, "superseded", at, f"{done} by f{winner}"))
+    return records + closing(k, over, winner, change, by, at)
+
+
+def closing(k: Knowledge, over: Collection[int], winner: int, change: int, by: str, at: datetime) -> list[Body]:
+    """Conflicts of which `over` leaves no more than one side: that one holds, or whatever took their place."""
+    records: list[Body] = []
+    for conflict in k.open_conflicts:
+        left = [n for n in conflict.facts if n not in over]
+        if len(left) == len(conflict.facts) or len(left) > 1:
+            continue
+        records.append(ConflictSettled(change, conflict.id, left[0] if left else winner, by, at))
+        records += (FactRevised(change, n, k.facts[n].believed, "active", at) for n in left)
+    return records
 
 
 # ── the records under way ─────────────────────────────────────────────────────────────────────────────
@@ -221,32 +394,43 @@ class _Draft:
     """One candidate with what it will become, and the records so far."""
 
     def __init__(self, k: Knowledge, candidate: Candidate, source: Source | None, writer: Writer, write: Write) -> None:
-        self.k, self.candidate, self.source, self.writer, self._write = k, candidate, source, writer, write
+        self.k, self.candidate, self.writer, self._write = k, candidate, writer, write
+        self.source = source and replace(source, since=candidate.valid_from)
         self.id = len(k.facts) + 1
         self.change = len(k.changes) + 1
         self.key = key_of(candidate)
         self.value_key = digest(candidate.value) if candidate.attribute else ""
-        said_at = source.said_at.astimezone(UTC) if source else writer.at
-        begin = candidate.valid_from or said_at
-        self.interval = Interval(begin, max(candidate.valid_to or FOREVER, begin))
+        self.layer = candidate.layer or LAYER.get(candidate.kind, "episodic")
+        self.interval = _when(candidate, source.said_at if source else writer.at)
         self._bodies: list[Body] = []
+
+    @property
+    def anchor(self) -> datetime:
+        """A moment at which it holds by these words; where only its end was said, the last one."""
+        return self.interval.valid_from if self.interval.valid_from > BEGINNING else self.interval.valid_to - TICK
+
+    @property
+    def like(self) -> Fact:
+        """As much of the fact as others are compared with."""
+        c = self.candidate
+        return Fact(0, 0, self.key, self.value_key, negated=c.negated, single=c.single)
+
+    def day(self, at: datetime) -> str:
+        """The speaker's own date."""
+        return in_zone(at, self.spoken.said_at).date().isoformat()
 
     @property
     def spoken(self) -> Source:
         assert self.source is not None
         return self.source
 
-    def meets(self, fact: Fact) -> bool:
-        """Whether the fact is believed at any time of this one, or later than it."""
-        return any(i.overlaps(self.interval) for i in fact.believed)
-
     def has_source(self, fact: Fact) -> bool:
-        here = (self.spoken.conversation, self.spoken.turn)
-        return any((s.conversation, s.turn) == here for s in fact.sources)
+        """Of this very turn; what is written by hand belongs to none."""
+        here = (self.spoken.conversation, self.spoken.turn, self.spoken.text)
+        return any((s.conversation, s.turn, s.text) == here for s in fact.sources)
 
     def fact(self, **more: object) -> Fact:
         c, write = self.candidate, self._write
-        layer = c.layer or LAYER.get(c.kind, "episodic")
         values: dict[str, object] = {
             "id": self.id,
             "text": write(c.text),
@@ -256,8 +440,8 @@ class _Draft:
             "attribute": write(c.attribute) if c.attribute else 0,
             "value": write(c.value) if c.value else 0,
             "kind": c.kind,
-            "layer": layer,
-            "conversation": self.writer.conversation if layer == "working" else "",
+            "layer": self.layer,
+            "conversation": self.writer.conversation if self.layer == "working" else "",
             "tags": write(" ".join(c.tags)) if c.tags else 0,
             "negated": c.negated,
             "single": c.single,
@@ -273,8 +457,11 @@ class _Draft:
     def open(self, cause: str, by: str, why: str, old: tuple[int, ...] = (), new: int = 0) -> None:
         self.add(FactsChanged(self.change, cause, by, self.writer.at, why, old, new))
 
-    def add(self, body: Body) -> None:
-        self._bodies.append(body)
+    def add(self, *bodies: Body) -> None:
+        self._bodies += bodies
+
+    def make_room(self, mine: Interval, ended: Iterable[Fact], winner: int, done: str) -> None:
+        self.add(*making_room(self.k, mine, ended, winner, self.change, BY_TIME, self.writer.at, done))
 
     def written(self, verdict: str, reason: str, cause: str, by: str) -> Revision:
         self.open(cause, by, reason, new=self.id)

@@ -27,6 +27,7 @@ from sessions.replay import identified, replay
 SIZES = (1_000, 10_000)  # turns in the store
 STEPS = 200  # measured at each size
 AS_OF = 50  # random past turns
+FACT_TURNS = 25  # one turn in so many says a fact
 LOCOMO_TURNS = 588  # the mean length of a LoCoMo conversation
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
@@ -73,9 +74,11 @@ def talk(turns: int, seed: int = 7) -> Recording:
     draw = random.Random(seed)
     words, weights = _vocabulary(draw)
 
-    def sentence() -> str:
-        chosen = draw.choices(words, weights, k=draw.randint(18, 42))
-        return " ".join(chosen).capitalize() + "."
+    def sentence(number: int) -> str:
+        chosen = " ".join(draw.choices(words, weights, k=draw.randint(18, 42))).capitalize() + "."
+        if number % FACT_TURNS == 1:  # something to remember: new, or another value of something known
+            chosen += f" My {draw.choice(words)} budget is {draw.randint(10, 900) * 10} euros."
+        return chosen
 
     return Recording(
         conversation=f"talk-{turns}",
@@ -85,7 +88,7 @@ def talk(turns: int, seed: int = 7) -> Recording:
             RecordedTurn(
                 number=n,
                 role="user" if n % 2 else "assistant",
-                text=sentence(),
+                text=sentence(n),
                 said_at=START + timedelta(minutes=3 * n),
             )
             for n in range(1, turns + 1)

@@ -53,7 +53,7 @@ class SqlJournal:
         self.along: Along | None = None  # written in the same transaction as every commit
         self._head: Any = None
         self._state: Any = None
-        self._generation = store.generation()
+        self.generation = store.generation()  # as of the last `load`: caches of another one are void
         self._texts: dict[int, str] = {}
         self._all_loaded = False
         self._by_content: dict[str, int] = {}
@@ -81,8 +81,8 @@ class SqlJournal:
             with self.store.read() as connection:
                 self.look(connection)
         head, self._head = self._head, None
-        if head is None or int(head.generation or 0) != self._generation:
-            self._generation, self._state = self.store.generation(), None
+        if head is None or int(head.generation or 0) != self.generation:
+            self.generation, self._state = self.store.generation(), None
             self._texts, self._by_content, self._all_loaded = {}, {}, False
         self.stream = self.store.require(self.scope) if head is None else stream_of(head)
 
