@@ -259,7 +259,7 @@ class SummaryFinder:
         self._known: dict[int, Summary] = {}
 
     def take(self, summaries: Iterable[Summary]) -> None:
-        for each in summaries:
+        for each in sorted(summaries, key=lambda s: s.id):
             if each.id not in self._known:
                 self._index.add(each.id, each.id, self._words(each.text))
             self._known[each.id] = each
