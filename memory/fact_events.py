@@ -38,6 +38,7 @@ class TurnRemembered(Body):
     read_version: int  # of this stream, when the turn's step read it
     at: datetime
     raw: int = 0  # id of the model's answer, kept where it could not be read
+    whole: bool = True  # the turn was looked at for all it holds; else one thing of it was kept, as somebody asked
 
 
 @dataclass(frozen=True, slots=True)

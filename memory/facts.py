@@ -143,6 +143,10 @@ class Fact:
         """Believed to hold without a known end."""
         return any(i.valid_to == FOREVER for i in self.believed)
 
+    def readable_in(self, conversation: str | None) -> bool:
+        """A working fact is its own conversation's and nobody else's."""
+        return self.layer != "working" or self.conversation == conversation
+
     def lasts(self, now: datetime) -> bool:
         """Believed to hold at `now`, or to begin later."""
         return any(b.recorded_to == FOREVER and b.valid_to > now for b in self.beliefs)

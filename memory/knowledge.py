@@ -122,7 +122,7 @@ class Knowledge:
 
     def readable(self, conversation: str | None) -> list[Fact]:
         """Those that this conversation may see: its own working facts and no other's. None: no working facts."""
-        return [f for f in self.facts.values() if f.layer != "working" or f.conversation == conversation]
+        return [f for f in self.facts.values() if f.readable_in(conversation)]
 
     def conflict_of(self, fact: int) -> Conflict | None:
         return next((c for c in self.conflicts.values() if not c.settled and fact in c.facts), None)

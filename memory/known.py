@@ -7,9 +7,10 @@ Between marks, so that nothing downstream takes it for something that was said a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
-from memory.events import FactsPlaced, PlacedFact
-from memory.facts import Fact
+from memory.events import FactsPlaced
+from memory.facts import FOREVER, Fact, in_zone
 from memory.knowledge import Knowledge
 from memory.prompt import MARKS, day
 from memory.recollect import FactFinder, choose, recollect
@@ -29,16 +30,16 @@ Write = Callable[[str], int]
 
 def place(
     state: State, fill: Fill, k: Knowledge, finder: FactFinder, words: Words, write: Write, message: str,
-    conversation: str, count: Callable[[str], int],
+    conversation: str, count: Callable[[str], int], now: datetime,
 ) -> FactsPlaced | None:  # fmt: skip
     """What goes into this step's prompts; None where there is nothing to consider."""
     s = state.settings
     if not k.facts or not s.facts_tokens:
         return None
     room = int(min(s.facts_tokens, fill.free * SHARE_OF_FREE)) - FRAME_TOKENS
-    found = recollect(finder, k, message, s.facts_k, s, conversation=conversation)
+    found = recollect(finder, k, message, s.facts_k, s, now=now, conversation=conversation)
     room = room if room >= LEAST_ROOM else 0
-    chosen = choose(k, found, room, lambda fact: stands(state, fact, conversation), conversation)
+    chosen = choose(k, found, room, lambda fact: stands(state, fact, conversation), conversation, now)
     placed = [each for each in chosen if not each.stage]
     if not placed:
         return FactsPlaced(k.version, (), 0, tuple(chosen), found.note)
@@ -46,18 +47,20 @@ def place(
     tokens = count(OPENING) + count(CLOSING) + MESSAGE_TOKENS
     for each in placed:
         fact = k.facts[each.fact]
-        head, said = _head(fact, each, k), _quoted(words(fact.text), fact.text, write)
+        head, said = _head(fact, k), _quoted(words(fact.text), fact.text, write)
         parts += (write(head), said)
         tokens += count(head) + fact.tokens
     return FactsPlaced(k.version, (*parts, write(CLOSING)), tokens, tuple(chosen), found.note)
 
 
-def _head(fact: Fact, placed: PlacedFact, k: Knowledge) -> str:
-    """`f12 (since 2026-03-02): `, with the other sides where it is in dispute."""
+def _head(fact: Fact, k: Knowledge) -> str:
+    """`f12 (since 2026-03-02): `, with its end where one is known, and the other sides where it is in dispute."""
     conflict = k.conflict_of(fact.id)
     others = [f"f{n}" for n in conflict.facts if n != fact.id] if conflict else []
     dispute = f", undecided against {', '.join(others)}" if others else ""
-    return f"\n{fact.name} (since {day(fact.said_at if fact.sources else fact.since)}{dispute}): "
+    until = max((i.valid_to for i in fact.believed), default=FOREVER)
+    end = "" if until == FOREVER else f", until {day(in_zone(until, fact.since_when))}"
+    return f"\n{fact.name} (since {day(fact.since_when)}{end}{dispute}): "
 
 
 def _quoted(said: str, text: int, write: Write) -> int:

@@ -27,7 +27,7 @@ from memory.journal import Clock, utc_now
 from memory.knowledge import Change, Conflict, Knowledge, apply
 from memory.recollect import FactFinder, Recollection, recollect
 from memory.redaction import Redact, clean, redact
-from memory.revision import Writer, revise
+from memory.revision import Revision, Writer, revise
 from memory.scope import OWN, Scope
 from memory.settings import Settings
 from memory.show import Shown, small, table, text
@@ -42,6 +42,7 @@ Decide = Callable[[Knowledge], Sequence[Body]]
 
 
 @dataclass(frozen=True, slots=True)
+OFF = "remembering is switched off"
 class Heard:
     """A turn as extraction reads it."""
 
@@ -169,11 +170,16 @@ class LongTerm(Shown):
 
         def decide(k: Knowledge) -> list[Body]:
             writer = Writer(self.conversation or OWN, k.version, by, self.clock())
-            near = self.finder.near(k, candidate)
-            made = revise(k, candidate, source, writer, self.journal.write, lambda _: near)
             turn = source.turn if source else 0
-            outcomes = (made.outcome,)
-            return [*made.bodies, TurnRemembered(writer.conversation, turn, by, outcomes, k.version, writer.at)]
+            if not k.on:
+                made = Revision((), Outcome("none", OFF))
+            else:
+                near = self.finder.near(k, candidate)
+                made = revise(k, candidate, source, writer, self.journal.write, lambda _: near)
+            line = TurnRemembered(
+                writer.conversation, turn, by, (made.outcome,), k.version, writer.at, whole=False
+            )  # the turn is looked at for the rest that it holds all the same
+            return [*made.bodies, line]
 
         return _outcomes(self.commit(decide))[0]
 
@@ -203,7 +209,7 @@ class LongTerm(Shown):
         """The records of one turn: what it changed, and one line for everything it held."""
         reason, now = "", self.clock()
         if not k.on:
-            found, reason = (), "remembering is switched off"
+            found, reason = (), OFF
         elif found is None:
             from memory.extraction import candidates  # some two hundred patterns, compiled where they are used
 
@@ -266,7 +272,8 @@ class LongTerm(Shown):
         k = self.knowledge
         found = k.readable(self.conversation or None)
         if not all_states:
-            found = [f for f in found if f.open and f.state in ("active", "conflicted")]
+            now = self.clock()
+            found = [f for f in found if f.lasts(now)]
         return sorted(found, key=lambda f: -f.id)
 
     def as_of(self, valid: datetime, recorded: datetime | None = None) -> list[Fact]:
@@ -369,11 +376,11 @@ class LongTerm(Shown):
     def __repr__(self) -> str:
         k = self.knowledge
         conflicts = f", {len(k.open_conflicts)} conflicts" if k.open_conflicts else ""
-        return f"<LongTerm of {self.user}: {len(k.current)} facts hold, {len(k.facts)} in all{conflicts}>"
+        return f"<LongTerm of {self.user}: {len(self.facts())} facts hold, {len(k.facts)} in all{conflicts}>"
 
     def _html(self) -> str:
         rows = [
-            [f.name, small(self.text(f), 120), f.layer, f.since.date(), f.state, len(f.sources)]
+            [f.name, small(self.text(f), 120), f.layer, f.since_when.date(), f.state, len(f.sources)]
             for f in self.facts()
         ]
         return f"<code>{text(repr(self))}</code>" + table(["fact", "what", "layer", "since", "state", "said"], rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -177,16 +177,19 @@ class Recollection:
 
 
 def recollect(
-    finder: FactFinder, k: Knowledge, question: str, most: int, settings: Settings, *, conversation: str | None = None,
-    valid: datetime | None = None, recorded: datetime | None = None, layers: Collection[str] = (),
-    meaning: bool = False,
+    finder: FactFinder, k: Knowledge, question: str, most: int, settings: Settings, *, now: datetime | None = None,
+    conversation: str | None = None, valid: datetime | None = None, recorded: datetime | None = None,
+    layers: Collection[str] = (), meaning: bool = False,
 ) -> Recollection:  # fmt: skip
-    """The facts that answer `question`; those of `valid` time, as known at `recorded` (None: now).
+    """The facts that answer `question`: those that hold or will hold at `now` (None: whose end nobody knows).
+
+    With `valid` those of that time, as known at `recorded` (None: now); with `recorded` alone all that was known then.
 
     With `meaning` vectors are compared as well, which takes the time to make the question's own.
     """
     covered = finder.coverage(k, question)
-    pool = {f.id for f in standing(k, conversation, valid, recorded, layers, covered if not meaning else k.facts)}
+    numbers = covered if not meaning else k.facts
+    pool = {f.id for f in standing(k, conversation, valid, recorded, layers, numbers, now)}
     margins = finder.margins(question, pool) if meaning else {}
     limit, least = settings.facts_coverage, settings.min_margin
     ranked = sorted(
@@ -213,17 +216,17 @@ def recollect(
 
 def standing(
     k: Knowledge, conversation: str | None, valid: datetime | None, recorded: datetime | None, layers: Collection[str],
-    numbers: Iterable[int],
+    numbers: Iterable[int], now: datetime | None,
 ) -> list[Fact]:  # fmt: skip
     """Of these facts, those that may be read here and held at the time that is asked about."""
-    found = [f for n in numbers if (f := k.facts.get(n)) and (f.layer != "working" or f.conversation == conversation)]
+    found = [f for n in numbers if (f := k.facts.get(n)) and f.readable_in(conversation)]
     if layers:
         found = [f for f in found if f.layer in layers]
     if valid is not None:
         return [f for f in found if f.holds(valid, recorded)]
     if recorded is not None:
         return [f for f in found if any(b.known(recorded) for b in f.beliefs)]
-    return [f for f in found if f.open and f.state in ("active", "conflicted")]
+    return [f for f in found if (f.lasts(now) if now else f.open)]
 
 
 def _hit(number: int, terms_of: Mapping[str, float], margin: float, settings: Settings) -> Hit:
@@ -243,14 +246,16 @@ def _by_layer(found: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def choose(
-    k: Knowledge, found: Recollection, room: int, present: Callable[[Fact], bool], conversation: str
+    k: Knowledge, found: Recollection, room: int, present: Callable[[Fact], bool], conversation: str, now: datetime
 ) -> list[PlacedFact]:
     """The facts for the prompt, in their order, and those left out with the stage that dropped them.
 
     `room` tokens may be taken; `present` says whether a fact's own turn stands in the window.
     """
-    wanted = [*_hot(k, conversation), *_matching(k, found)]
-    pairs = [_side(k, n) for c in k.open_conflicts for n in c.facts if _touches(c.facts, wanted)]
+    wanted = [*_hot(k, conversation, now), *_matching(k, found)]
+    asked = {each.fact for each in wanted}
+    sides = [k.facts[n] for c in k.open_conflicts if asked & set(c.facts) for n in c.facts]
+    pairs = [_side(f) for f in sides if f.believed and f.readable_in(conversation)]
     placed: list[PlacedFact] = []
     for each in _once([*pairs, *wanted]):
         fact = k.facts[each.fact]
@@ -267,12 +272,14 @@ def choose(
     return [*placed, *(m for m in misses if m.fact not in known)]
 
 
-def _hot(k: Knowledge, conversation: str) -> list[PlacedFact]:
-    standing = [
-        f for f in k.readable(conversation)
-        if f.open and f.state == "active" and f.importance >= HOT and f.layer != "episodic"
+def _hot(k: Knowledge, conversation: str, now: datetime) -> list[PlacedFact]:
+    """What comes whatever is asked; what is in dispute only where it is asked about."""
+    lasting = [
+        f for f in k.facts.values()
+        if f.importance >= HOT and f.layer != "episodic" and f.state != "conflicted"
+        and f.readable_in(conversation) and f.lasts(now)
     ]  # fmt: skip
-    best = sorted(standing, key=lambda f: (-f.importance, -f.id))[:HOT_MOST]
+    best = sorted(lasting, key=lambda f: (-f.importance, -f.id))[:HOT_MOST]
     return [PlacedFact(f.id, "hot", f.importance) for f in best]
 
 
@@ -281,12 +288,8 @@ def _matching(k: Knowledge, found: Recollection) -> list[PlacedFact]:
     return [PlacedFact(f.id, "match", scores[f.id]) for f in found.found]
 
 
-def _touches(facts: Sequence[int], wanted: Sequence[PlacedFact]) -> bool:
-    return any(each.fact in facts for each in wanted)
-
-
-def _side(k: Knowledge, fact: int) -> PlacedFact:
-    return PlacedFact(fact, "conflict", k.facts[fact].importance)
+def _side(fact: Fact) -> PlacedFact:
+    return PlacedFact(fact.id, "conflict", fact.importance)
 
 
 def _once(placed: Iterable[PlacedFact]) -> list[PlacedFact]:

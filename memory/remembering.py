@@ -49,7 +49,16 @@ class Remembering:
             return
         words, write = pager.journal.words, pager.journal.write
         placed = known.place(
-            pager.state, pager.fill, k, memory.finder, words, write, message, self.scope.conversation, tokens.count
+            pager.state,
+            pager.fill,
+            k,
+            memory.finder,
+            words,
+            write,
+            message,
+            self.scope.conversation,
+            tokens.count,
+            pager.clock(),
         )
         if placed is not None:
             pager.add(placed)

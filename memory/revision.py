@@ -225,7 +225,7 @@ def _denials(words: Collection[str]) -> bool:
 
 _NOT = frozenset(["not", "never", "no", "without", "nobody", "nothing", "none", "stop", "quit", "hate", "dislik"])
 _NOT_CHINESE = frozenset("不没無无非别未")
-_HARMLESS = frozenset("特别 别的 别人 区别 分别 级别 性别 非常 未来 不错 不仅 不但".split())
+_HARMLESS = frozenset(["特别", "别的", "别人", "区别", "分别", "级别", "性别", "非常", "未来", "不错", "不仅", "不但"])
 
 
 def _merged(draft: _Draft, old: Fact) -> Revision:
