@@ -49,6 +49,12 @@ _SCREEN = re.compile(r"[<>`\[]|[Ss]aid|oted:|find that|说过|记下|assistant|s
 _PAST = re.compile(
     r"\b(?:was|were|had|did|went|got|bought|accepted|\w{3,}ed|signed|began|left|took|since|ago|last)\b|了|过|去年|昨"
 )
+# "remember, you got this": said to cheer somebody up, not to be kept
+_ADVICE = re.compile(
+    r"\s*(?:[,–—-]|(?:that |to )?(?:you|your|they|how|why|what|when|take care"
+    r"|every|enjoy|have fun|be)\b|to (?!.*\b(?:me|my|i|us|our)\b))",
+    re.IGNORECASE,
+)
 _KEEP = re.compile("[记重]|忘了|忘记|[Rr]emember|forget|mind|[Nn]ote|know|[Ww]rite")
 _DATES = ("date", "day", "deadline", "appointment", "birthday", "report", "time", "opening")
 _SETTLED = frozenset(
@@ -182,6 +188,8 @@ def _kept_words(text: str, start: int, end: int, said_at: datetime, *, chinese: 
     sentence = text[start:end]
     m = (phrases_chinese.REMEMBER if chinese else phrases_english.REMEMBER).search(sentence)
     rest = m["rest"].strip(" :：,，.。!！") if m else sentence
+    if _ADVICE.match(m["rest"]) if m else False:
+        return None
     rest = re.sub(r"^that ", "", rest)
     words = rest if len(rest) >= (4 if chinese else 8) else sentence
     if len(words) < (4 if chinese else 8) or re.search(r"[?？]\s*$", sentence):

@@ -118,7 +118,8 @@ def _clause(sentence: str, clause: Clause, whose: str, earlier: str) -> tuple[li
         found += _first(_predicates(text, at, start, whose), _topics(text, at if owned else start, whose, owned=owned))
     if not found or found[-1].attribute in KIN:
         found += _first(_refused(text, start), _deeds(text, start, sentence) if whose == USER else iter(()))
-    if not found and (changed := say.CHANGED.match(text, start)):
+    rather = "不是" in sentence[: clause.start] and say.RATHER.match(text)  # 不是5000，是8000
+    if not found and (changed := say.CHANGED.match(text, start) or rather):
         found += _corrected(changed, f"{earlier}{sentence[: clause.start]}")
     if found and whose == USER:
         whose = _next_subject(found[-1])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from memory import phrases_english as say
 from memory.attributes import KIN, MANY, PETS, USER, attribute_of, is_single, known_noun
+from memory.language import ENGLISH_STOP
 
 WORDS = 10  # of a value; more is no value but a story
 DATED = re.compile(
@@ -37,7 +38,7 @@ _SUBJECT = re.compile(
     r"(?P<i>[Ii]|[Ww]e)(?=['’ ])"
     r"|(?:[Mm]y|[Oo]ur) (?P<kin>(?:older |younger |little |big |twin |elder |best |close |old )?[a-z]+(?:-in-law)?)"
     r"(?:,? (?P<name>[A-Z][\w’-]+))?,?(?=['’ ])"
-    r"|(?P<who>[A-Z][\w’-]+(?: [A-Z][\w’-]+){0,2})(?=['’ ])"
+    r"|(?P<who>[A-Z][\w-]+(?: [A-Z][\w-]+){0,2})(?=['’ ](?!(?:t|ll|d|re|ve)\b))"
 )
 _OF_OTHERS = frozenset(
     {"home city", "employer", "likes", "allergy", "age", "job", "diet", "hometown", "prefers", "eats", "drinks"}
@@ -172,13 +173,13 @@ def _clause(body: str, low: str, start: int, carried: str, speaker: str) -> tupl
             return found, subject
     else:
         found = []
-        if carried and start and body[start - 1] == " " and not m:
+        if carried and not m and re.search(r"(?:\b(?:and|but|or)|,) $", body[:start]):
             found = list(_predicates(body, low, start - 1, start, carried))
     if not found:
         found = list(_topics(body, start))
     if not found:
         found = list(_deeds(body, start))
-    return found, subject or (carried if not m else "")
+    return found, (subject if found or subject == USER else "") or (carried if not m else "")
 
 
 def _subject(m: re.Match[str], speaker: str) -> str:
@@ -188,7 +189,7 @@ def _subject(m: re.Match[str], speaker: str) -> str:
         kin = attribute_of(m["kin"])
         return "" if kin not in KIN | PETS else m["name"] or f"user's {kin}"
     first = m["who"].split()[0]
-    if first in say.NOT_SUBJECTS or first in say.NOT_NAMES:
+    if first in say.NOT_SUBJECTS or first in say.NOT_NAMES or first.lower() in ENGLISH_STOP:
         return ""
     if attribute_of(m["who"]) in KIN:
         return f"user's {attribute_of(m['who'])}"  # Mum loves ceramics
@@ -263,6 +264,9 @@ def _pot(what: str) -> str:
 
 
 def _topics(body: str, start: int) -> Iterator[Found]:
+    if m := say.CALL_ME.match(body, start):
+        yield Found(start, m.end(), "nickname", m["v"])
+        return
     if m := say.PUT_ASIDE.match(body, start):
         yield Found(start, m.end(), _pot(m["for"]), m["v"].strip())
         return
@@ -474,7 +478,7 @@ def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
             break
         found.append((value, begins + end))
         at = begins + 1
-        if end < len(piece.rstrip(" .")):
+        if end < len(piece.rstrip(" .")) or len(value.split()) > 4:
             break
     return found
 
@@ -517,6 +521,8 @@ def _fits(value: str, check: str) -> bool:
     if not value or len(value.split()) > WORDS or (len(value) < 2 and not value.isdigit()):
         return False
     if check in ("liked", "eaten"):
+        if re.search(r"\b(?:is|are|was|were|has|have|these|this)$|\b(?:is|are) \w+$", value) or value == "to":
+            return False
         return not say.NOT_LIKED.match(value) and not (check == "eaten" and _MEALS.match(value))
     if check == "name":
         return value[0].isupper() and value.split(maxsplit=1)[0] not in say.NOT_NAMES
@@ -529,7 +535,10 @@ def _fits(value: str, check: str) -> bool:
     if check == "date":
         return DATED.search(value) is not None
     return not re.match(
-        r"(?:it|that|this|them|you|me|him|her|so|not|like|going|been|very|too|just|on the way)\b", value, re.IGNORECASE
+        r"(?:the best|the worst|great|awesome|amazing|fine|good|okay|bad"
+        r"|it|that|this|them|you|me|him|her|so|not|like|going|been|very|too|just|on the way)\b",
+        value,
+        re.IGNORECASE,
     )
 
 

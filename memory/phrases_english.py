@@ -129,7 +129,7 @@ PREDICATES: tuple[Form, ...] = (
 # "my X is Y": the whole clause
 TOPIC = re.compile(
     rf"(?P<det>my|our)(?: own)? {MY_NOUN}(?:['’]s (?P<b>[a-z]+(?: [a-z]+)?))?"
-    r"(?:(?P<be> (?:is|are|was|were|will be|has been|has become|has changed to|has been changed to|changed to"
+    r"(?:(?P<be> (?:is|are|will be|has been|has become|has changed to|has been changed to|changed to"
     r"|should be|must be|would be|went up to|rose to|remains|stays)|['’]s| ?[:=])(?P<neg> not| no longer|n['’]t)?)"
     r"(?: now| still| currently| actually| also| called| named| about| around| only| again| set(?: to| at)?){0,2}:?(?: with)? "
     r"(?P<v>[^!?;\n]{1,100})",
@@ -160,6 +160,7 @@ REFUSED = re.compile(
     r"|appointments?|notifications?|emails?|updates|bulletins?|digest))(?: any ?more| any longer|,? please| for now)*(?=[.,;!]|$)",
     re.IGNORECASE,
 )
+CALL_ME = re.compile(r"(?i:(?:(?:you|people|friends|everyone) (?:can |may |all )?)?calls? me )(?P<v>[A-Z][\w'’-]+)(?=\s*(?:[.,!;]|$))")
 PUT_ASIDE = re.compile(rf"for (?:the |my |our )?(?P<for>[\w ]{{3,30}}?),? i(?:['’]ve| have)? (?:put|set) aside {AMOUNT}", re.I)
 STARTS = re.compile(
     r"(?:the|my|our) (?P<a>[a-z][\w -]{1,25}?) (?P<verb>starts?|begins?|ends?|expires?|runs until)(?: again)?(?: on| in| at)? (?P<v>[^.!?;,\n]{2,40})", re.I
@@ -185,17 +186,17 @@ SHOULD_BE = re.compile(
     re.IGNORECASE,
 )
 REMEMBER = re.compile(
-    r"(?:^|[.!?:;,\n—–-]\s*|\b(?:and|so|but|also|ok|okay|now|please|to|could you|can you|must|should) )"
+    r"(?:^|[.!?:;,\n—–-]\s*|\b(?:and|so|but|also|ok|okay|now|please|could you|can you|you must|you should) )"
     r"(?:please )?(?:also )?(?:remember|don['’]?t forget|do not forget|never forget|keep in mind|note|make a note"
     r"|take note|write down|bear in mind|know (?=this:|that:))(?: (?:this|that|it|down))?(?: (?:one|too|as well|for me|well|please))*"
     r"(?P<rest>(?: that)?[:,]? .*|[:,.!]?)$",
     re.IGNORECASE | re.DOTALL,
 )
 DECIDED = re.compile(
-    r"(?:let['’]?s go (?:with|for)|let['’]?s (?:take|do|book|use|choose|pick)|(?:i|we)(?:['’]ve| have)? (?:just |finally |already |now )*"
-    r"(?:decided|chose|chosen|booked|picked|settled on|opted for|signed(?: up for)?|reserved|ordered|agreed (?:on|to|with)"
-    r"|enrolled in|registered for|gone with|went with|agreed)\b|(?:i|we)['’]ll (?:take|go (?:with|for)|pick|choose)"
-    r"|(?:i|we)(?:['’](?:m|re)| am| are) going (?:with|for)|it['’]s decided|decision:|decided:)(?P<v>[^!?;\n]{0,160})",
+    r"(?:let['’]?s go (?:with|for) (?!it\b|this\b|that\b)|let['’]?s (?:book|use|choose) (?!it\b|this\b|that\b|our\b|your\b)|(?:i|we)(?:['’]ve| have)? (?:just |finally |already |now )*"
+    r"(?:decided|booked|settled on|opted for|signed(?: up for)?|reserved|ordered|agreed (?:on|to|with)"
+    r"|enrolled in|registered for|gone with|went with|agreed)\b|(?:i|we)['’]ll (?:take the|go (?:with|for)(?! it)|choose the)"
+    r"|(?:i|we)(?:['’](?:m|re)| am| are) going (?:with|for)|we(?:['’]ve)? (?:chose|chosen|picked)\b|it['’]s decided|decision:|decided:)(?P<v>[^!?;\n]{0,160})",
     re.IGNORECASE,
 )
 DONE = re.compile(
@@ -205,7 +206,7 @@ DONE = re.compile(
 )
 TO_DO = re.compile(
     r"(?:(?:i|we)(?:['’]ve)? still (?:have|need|has|got)(?: got)? to|still to do:?|to[- ]do:|still open:?|still missing:?"
-    r"|(?:i|we) (?:haven['’]t|have not|still haven['’]t) (?:finished|done|written|completed|started)(?: yet)?"
+    r"|(?:i|we) (?:haven['’]t|have not|still haven['’]t) (?:finished|written|completed|started)(?: yet)?"
     r"|next step:?|next up:?) (?P<v>[^.!?;\n]{2,90})",
     re.IGNORECASE,
 )
@@ -281,7 +282,7 @@ NOT_A_PIECE = re.compile(
     r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|find|feel|a variety|all of|etc|among|more)\b", re.I
 )  # fmt: skip
 NOT_LIKED = re.compile(
-    r"(?:it|that|this|them|those|these|you|your|him|her|he|she|how|what|when|if|where|everything|anything|nothing|something|all|to (?:hear|know|see|ask|think|say|share|tell|have|try|get|go back|talk|believe|do)"
+    r"(?:it|that|this|them|their|its|those|these|you|your|him|his|her|he|she|-|–|—|the (?-i:[a-z])(?!(?:ea|each|cean|ountains?|utdoors|iano|uitar|iolin|old|eat|ain|now|un|heatre|heater|pera|inema|ountryside|ity|orest|oods|mell of|ound of|aste of|treet food|olou?r)\b)\w*|how|what|when|if|where|everything|anything|nothing|something|all|to (?:hear|know|see|ask|think|say|share|tell|have|try|get|go back|talk|believe|do)"
     r"|both|one|so much|the (?:\w+ and )?(?:\w+ ){0,2}(?:actors?|plot|story|stories|characters?|ending|atmosphere|feeling|movie|film|book|song|lyrics|style)\b|the (?:idea|way|sound|suggestion|plan|first|second|same|other|one|ones|new one|most)|being here|talking|chatting|about|my (?:day|time)|myself|the people|the fact|very much|a lot|at all)\b", re.I
 )  # fmt: skip
 FILLER_HEAD = re.compile(
