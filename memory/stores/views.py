@@ -12,9 +12,10 @@ it began with, stands in the tables marked `inherited`: looked up, never shown t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from memory.stores import fact_views
+from memory.stores.taken import Taken
 
-SCHEMA = 2  # grows with any change below: a file of another number is made anew
+SCHEMA = 3  # grows with any change below: a file of another number is made anew
 
 BASE = """
 CREATE SCHEMA raw;
@@ -25,40 +26,8 @@ CREATE TABLE raw.event (seq BIGINT, stream INTEGER, version INTEGER, step INTEGE
     happened_at TIMESTAMPTZ, body VARCHAR);
 CREATE TABLE raw.word (rev BIGINT, id BIGINT, content VARCHAR);
 """
-COMMON = "seq BIGINT, stream INTEGER, version INTEGER, step INTEGER, happened_at TIMESTAMPTZ, inherited BOOLEAN"
 STAGES = ("receive", "plan", "assemble", "model", "recall", "settle")
 SECTIONS = ("system", "facts", "stubs", "recalled", "resident", "new", "exchange")
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """One table: of which kinds it is made, how their body is read, and its columns as (type, expression)."""
-
-    table: str
-    kinds: tuple[str, ...]
-    shape: str  # JSON; the body is then `b` in the expressions
-    columns: dict[str, tuple[str, str]]
-    each: str = ""  # a list in the body, one row for each of its items, which is then `i`
-    source: str = "batch"  # the events that just arrived
-    words: tuple[tuple[str, str], ...] = ()  # name and id of texts, which are then `name.content`
-
-    @property
-    def create(self) -> str:
-        own = "".join(f', "{name}" {kind}' for name, (kind, _) in self.columns.items())
-        return f"CREATE TABLE raw.{self.table} ({COMMON}{own});\n"
-
-    @property
-    def insert(self) -> str:
-        """Of the events that just arrived; a body that cannot be read gives NULLs, `verify` names it."""
-        kinds = ", ".join(f"'{kind}'" for kind in self.kinds)
-        own = "".join(f', {expression} AS "{name}"' for name, (_, expression) in self.columns.items())
-        joined = f", unnest({self.each}) AS each(i)" if self.each else ""
-        joined += "".join(f" LEFT JOIN raw.word {name} ON {name}.id = took.b.{key}" for name, key in self.words)
-        return (
-            f"INSERT INTO raw.{self.table} BY NAME SELECT seq, stream, version, step, happened_at, "
-            f"false AS inherited{own} FROM (SELECT *, TRY(from_json(body, '{self.shape}')) AS b FROM {self.source} "
-            f"WHERE kind IN ({kinds})) AS took{joined}"
-        )
 
 
 # A page is the turns between two closings: how many closed before a turn says on which it stands.
@@ -200,7 +169,7 @@ OTHERS = (
 
 # What a branch begins with; pieces look closings and settings up, so they come last.
 HANDED_DOWN = (CLOSING, SETTING, SETTING_VALUE, MARK, BOOKMARK, PIECE)
-TAKEN = (*HANDED_DOWN, *OTHERS)
+TAKEN = (*HANDED_DOWN, *OTHERS, *fact_views.TAKEN)
 
 
 def inherit(table: str) -> str:
@@ -373,6 +342,7 @@ QUERIES = {
     "settings": SETTINGS,
     "bookmarks": BOOKMARKS,
     "pages": PAGES,
+    **fact_views.QUERIES,
 }
 
 ABOUT: dict[str, str] = {
@@ -388,6 +358,7 @@ ABOUT: dict[str, str] = {
     "settings": "One row each time a setting took another value; the first values of a run included.",
     "bookmarks": "One row for every version of every bookmark.",
     "pages": "One row a page, the one that still grows included.",
+    **fact_views.ABOUT,
 }
 
 _WHOSE = {
@@ -568,6 +539,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "faults": "how often it came back in this run",
         "uses": "replies that used its words",
     },
+    **fact_views.VIEWS,
 }
 
 CREATE_TABLES = BASE + STEP_PART + "".join(taken.create for taken in TAKEN)
