@@ -21,7 +21,7 @@ from memory import amend, tokens
 from memory.amend import Person
 from memory.events import Body
 from memory.fact_events import BookmarkPruned, FactRevised, FactsChanged, FactWritten, Pruned, SkippedRow
-from memory.facts import PRIORITY, Fact, Interval, Source, without
+from memory.facts import PRIORITY, Fact, Interval, Source, joined, without
 from memory.knowledge import Knowledge
 from memory.language import alike
 from memory.losses import Leaving, Loss, by_kind, content, details, losses, unsupported
@@ -442,22 +442,6 @@ def _in_one(k: Knowledge, row: Row, facts: list[Fact], change: int, who: Person,
 
 def _all_sources(facts: Iterable[Fact]) -> tuple[Source, ...]:
     return tuple(sorted(dict.fromkeys(s for f in facts for s in f.sources), key=lambda s: (s.said_at, s.turn, s.start)))
-
-
-def joined(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
-    """Those that overlap or touch as one.
-
-    >>> from memory.facts import BEGINNING as a, FOREVER as z
-    >>> joined([Interval(a, z), Interval(a, z)]) == (Interval(a, z),)
-    True
-    """
-    found: list[Interval] = []
-    for each in sorted(intervals):
-        if found and each.valid_from <= found[-1].valid_to:
-            found[-1] = Interval(found[-1].valid_from, max(found[-1].valid_to, each.valid_to))
-        else:
-            found.append(each)
-    return tuple(found)
 
 
 def _ended(k: Knowledge, row: Row, facts: list[Fact], change: int, who: Person, write: Write) -> list[Body]:
