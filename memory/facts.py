@@ -11,6 +11,7 @@ what happened (knowledge.py).
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -183,9 +184,19 @@ def digest(*words: str) -> str:
 
     >>> digest("Ana", "home city") == digest("ana ", "Home  City")
     True
+    >>> digest("8,000 euros") == digest("8000 euros")
+    True
     """
-    plain = "\x1f".join(" ".join(unicodedata.normalize("NFKC", w).casefold().split()) for w in words)
+    plain = "\x1f".join(" ".join(_plain(w).split()) for w in words)
     return blake2b(plain.encode(), digest_size=8).hexdigest()
+
+
+def _plain(word: str) -> str:
+    """In one case and width, thousands without their commas."""
+    return _THOUSANDS.sub("", unicodedata.normalize("NFKC", word).casefold())
+
+
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def key_of(candidate: Candidate) -> str:

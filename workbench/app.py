@@ -30,7 +30,11 @@ class Entry:
 
 
 NAVIGATION: dict[str, tuple[Entry, ...]] = {
-    "observe": (Entry("live", ":material/monitoring:", is_default=True), Entry("turn", ":material/account_tree:")),
+    "observe": (
+        Entry("live", ":material/monitoring:", is_default=True),
+        Entry("turn", ":material/account_tree:"),
+        Entry("diff", ":material/difference:"),
+    ),
 }
 
 

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, Protocol
 
 import streamlit as st
 
@@ -26,10 +26,12 @@ from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
 from memory.stores.vector_source import StoredVectors
 from workbench import components
+from workbench.views import diff as diff_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
+from workbench.views.diff import DiffView
 from workbench.views.retrieval import RetrievalView
 from workbench.views.rows import ChatRow
 from workbench.views.turn import TurnView
@@ -39,9 +41,20 @@ from workbench.words import LANGUAGES, Words, language_of, zone_of
 STORE_VARIABLE = "MEMORY_WORKBENCH_STORE"
 READONLY_VARIABLE = "MEMORY_WORKBENCH_READONLY"
 PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
-KEYS = ("user", "conv", "run", "turn", "page", "lang")
+KEYS = ("user", "conv", "run", "turn", "page", "a", "b", "vs", "lang")
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
+
+
+class Chosen(Protocol):
+    """The two sides of a diff."""
+
+    @property
+    def a(self) -> int: ...
+    @property
+    def b(self) -> int: ...
+    @property
+    def run_a(self) -> str: ...
 
 
 class Missing(EngineError):
@@ -240,6 +253,20 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
     return _trace(open_store(), here.scope, here.stream.version, here.generation, here.at, round_)
 
 
+def difference(here: Place, chosen: Chosen) -> DiffView:
+    """Turn `a` of the other run, or of this one, against turn `b` of this one."""
+    other = open_store().require(here.scope.at(chosen.run_a))
+    versions = (here.stream.version, other.version)
+    return _difference(open_store(), other.scope, chosen.a, here.scope, chosen.b, versions, here.generation)
+
+
+@lru_cache(maxsize=50)
+def _difference(
+    store: Store, a: Scope, turn_a: int, b: Scope, turn_b: int, versions: tuple[int, int], generation: int
+) -> DiffView:
+    return diff_view.diff(store, a, turn_a, b, turn_b)
+
+
 def asked(here: Place, question: str) -> RetrievalView:
     """What the question would find as of the turn that is shown."""
     store = open_store()
@@ -312,7 +339,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 
 def forget() -> None:
     """Drop everything that is kept, stores too."""
-    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks):
+    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference):
         kept.cache_clear()
 
 

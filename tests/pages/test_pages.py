@@ -13,7 +13,8 @@ from memory import Engine
 from memory.models.chat import Answer
 from memory.stores.sql import FILE, Store
 
-PAGES = ["live", "turn"]
+PAGES = ["live", "turn"]  # those with a scrubber and a page to read
+ALL = [*PAGES, "diff"]
 Run = Callable[..., AppTest]
 
 
@@ -58,6 +59,27 @@ def test_the_trace_has_all_its_parts(app: Run, demo: Path):
     at = app(demo, "turn", user="ana", conv="house-move", turn="100")
     assert {"heading", "scrubber", "facts", "chat", "feed", "prompt"} <= parts(at)
     assert next(s["name"] for s in data(at, "prompt")["sections"]) == "system"
+
+
+def test_the_trace_shows_what_is_known_and_what_was_kept(app: Run, demo: Path):
+    at = app(demo, "turn", user="ana", conv="house-move", turn="1")
+    assert not at.exception
+    assert "replaces" in shown(app(demo, "turn", user="ana", conv="house-move", turn="79")) or "stored" in shown(at)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_diff_groups_changes_by_cause(app: Run, demo: Path, lang: str):
+    at = app(demo, "diff", user="ana", conv="house-move", a="89", b="90", lang=lang)
+    assert not at.exception
+    causes = {cause["kind"]: cause for cause in data(at, "diff")["causes"]}
+    assert "moving budget" in causes["recalled"]["title"]
+    assert {change["section"] for change in causes["said"]["changes"]} == {"new"}
+
+
+def test_the_diff_of_turns_that_are_not_there_takes_the_nearest(app: Run, demo: Path):
+    at = app(demo, "diff", user="ana", conv="house-move", a="0", b="99999")
+    assert not at.exception
+    assert data(at, "diff")["causes"]
 
 
 def test_any_question_can_be_asked_of_a_turn_and_every_page_says_why_it_would_not_come(app: Run, demo: Path):
@@ -111,14 +133,14 @@ def test_a_wrong_address_says_what_there_is(app: Run, demo: Path, page: str, que
 # ── nothing there, or not to be had ───────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ALL)
 def test_an_empty_store_says_what_to_do(app: Run, tmp_path: Path, page: str):
     at = app(tmp_path / "new", page)
     assert not at.exception
     assert "workbench open --demo" in shown(at)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ALL)
 def test_a_damaged_store_says_so(app: Run, tmp_path: Path, page: str):
     (tmp_path / FILE).write_bytes(b"this is no store" * 100)
     at = app(tmp_path, page)
@@ -168,7 +190,7 @@ def test_hostile_words_show_as_text(app: Run, tmp_path: Path, name: str):
         )
         for _ in range(4 if name != "long" else 1):
             engine.say(words)
-    for page in PAGES:
+    for page in ALL:
         at = app(tmp_path, page)
         assert not at.exception
         text = shown(at)

@@ -1,0 +1,100 @@
+"""Choosing the two sides of a diff, and what they come to in figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from workbench import state
+from workbench.components.facts import facts
+from workbench.state import Place
+from workbench.views.diff import DiffView
+from workbench.words import Words
+
+LAYOUTS = ("changes", "unified", "beside")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Turn `a` of run `run_a` against turn `b` of the run that the sidebar names."""
+
+    a: int
+    b: int
+    run_a: str
+
+
+def choose(here: Place, say: Words) -> Chosen:
+    """From the address (`a`, `b`, `vs`); without it the shown turn against the step before."""
+    runs = [run.run for run in here.row.runs if run.run != "recorded"] or [here.scope.run]
+    b = _number("b", here.at, here.stream.turns)
+    a = _number("a", max(1, b - 2), here.stream.turns)
+    run_a = st.query_params.get("vs", here.scope.run)
+    left, right, other = st.columns([1, 1, 1.4], gap="medium")
+    with left:
+        _turn("a", say("diff.a"), a, here.stream.turns)
+    with right:
+        _turn("b", say("diff.b"), b, here.stream.turns)
+    with other:
+        if len(runs) > 1:
+            _run(say("diff.run_a"), runs, run_a if run_a in runs else here.scope.run, say)
+    return Chosen(a, b, run_a if run_a in runs else here.scope.run)
+
+
+def _number(key: str, default: int, most: int) -> int:
+    given = st.query_params.get(key, "")
+    return min(max(1, int(given)), most) if given.isdecimal() and len(given) < 9 else min(max(1, default), most)
+
+
+def _turn(key: str, label: str, value: int, most: int) -> None:
+    widget = f"diff_{key}_{value}"
+
+    def changed() -> None:
+        state.go(**{key: int(st.session_state[widget])})
+
+    st.number_input(label, 1, most, value, key=widget, on_change=changed)
+
+
+def _run(label: str, runs: list[str], chosen: str, say: Words) -> None:
+    from workbench.app import run_name
+
+    widget = f"diff_vs_{chosen}"
+    names = {run: run_name(run, say) for run in runs}
+
+    def changed() -> None:
+        state.go(vs=st.session_state[widget])
+
+    st.selectbox(label, runs, runs.index(chosen), key=widget, format_func=names.__getitem__, on_change=changed)
+
+
+def figures(view: DiffView, say: Words) -> list[tuple[str, str]]:
+    moved = view.b.tokens - view.a.tokens
+    return [
+        (say("diff.figure.tokens"), f"{view.a.tokens:,} → {view.b.tokens:,}"),
+        (say("diff.figure.moved"), f"{moved:+,}"),
+        (say("diff.figure.cost"), f"{_cost(view.a.cost_usd, say)} → {_cost(view.b.cost_usd, say)}"),
+        (say("diff.figure.changes"), say.number(view.changes)),
+        (say("diff.figure.causes"), say.number(len(view.causes))),
+        (say("diff.figure.same"), say.number(view.same)),
+    ]
+
+
+def _cost(value: float | None, say: Words) -> str:
+    return say("trace.figure.none") if value is None else say.amount(value, "usd")
+
+
+def told_settings(view: DiffView, say: Words) -> None:
+    if view.settings:
+        chips = [f"{name}: {a} → {b}" for name, (a, b) in view.settings.items()]
+        facts([], key="diff_settings", title=say("diff.settings"), chips=chips)
+
+
+def head(view: DiffView, say: Words) -> str:
+    """The title of the list, and how the words are laid out."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"##### :material/difference: {say('diff.by_cause')} :gray-badge[{view.changes}]", width="content")
+        chosen = st.segmented_control(
+            say("diff.layout"), LAYOUTS, default=LAYOUTS[0], key="diff_layout", label_visibility="collapsed",
+            format_func=lambda name: say(f"diff.layout.{name}"),
+        )  # fmt: skip
+    return chosen or LAYOUTS[0]
