@@ -88,8 +88,8 @@ def svg(line: Timeline) -> str:
     first, last = _span(line)
     high = TOP + LANE * len(line.lanes) + 34
     body = [*_axis(first, last, high), *(_lane(i, lane, first, last) for i, lane in enumerate(line.lanes))]
-    body += [_mark(first, last, at, high, f"asked as of {at:%Y-%m-%d}", "4 3") for at in line.cuts]
-    body.append(_mark(first, last, line.now, high, "now", "1 0"))
+    body += [_mark(_x(at, first, last), high, f"asked as of {at:%Y-%m-%d}", "end", "4 3") for at in line.cuts]
+    body.append(_mark(_x(line.now, first, last), high, "now", "start", "1 0"))
     says = escape(f"{line.title}: {'; '.join(map(_said, line.lanes))}", quote=True)
     return (
         f'<svg role="img" aria-label="{says}" viewBox="0 0 {WIDE} {high}" fill="currentColor" '
@@ -156,12 +156,12 @@ def _bar(bar: Bar, y: int, first: datetime, last: datetime) -> str:
     )
 
 
-def _mark(first: datetime, last: datetime, at: datetime, high: int, name: str, dashes: str) -> str:
-    x = _x(at, first, last)
+def _mark(x: float, high: int, name: str, anchor: str, dashes: str) -> str:
+    """A moment across all lanes; `anchor` keeps two names apart."""
     return (
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{high - 30}" stroke="#e5484d" stroke-width="1.5" '
-        f'stroke-dasharray="{dashes}"/><text x="{x:.1f}" y="{TOP - 12}" text-anchor="middle" font-size="10">'
-        f"{escape(name)}</text>"
+        f'stroke-dasharray="{dashes}"/><text x="{x + (3 if anchor == "start" else 0):.1f}" y="{TOP - 12}" '
+        f'text-anchor="{anchor}" font-size="10">{escape(name)}</text>'
     )
 
 
