@@ -27,7 +27,10 @@ from memory.language import is_cjk, terms
 K1 = 1.0  # how soon repeats of a term stop counting
 B = 0.4  # how much a long turn is marked down
 AROUND: Mapping[int, float] = {-3: 0.1, -2: 0.3, -1: 0.5, 1: 0.3, 2: 0.2}  # turns away: how much its words count
+REACH = max(map(abs, AROUND))
 MISSES = 50
+SHORT = 32  # values in a run
+KEPT = 4_000_000  # turns in the spreads that are kept until the next turn comes: 50 MB
 
 # A question about a time is answered by a turn that tells one: its score counts this much more.
 TIMELY = 0.5
@@ -77,22 +80,88 @@ class TextRanking:
 
 @dataclass(frozen=True)
 class Scores:
-    """A question against every turn."""
+    """A question against every turn. A turn that holds no word of it is in no part."""
 
     asked: tuple[str, ...]
-    by_term: Floats  # (asked, turns): what each term adds
+    parts: tuple[tuple[Ints, Floats], ...]  # by term: the units that it adds to, ascending, and how much to each
     idf: Floats  # by term; 0 for WHEN, which is no word of the question
-    total: Floats  # by turn
+    total: Floats  # by unit
 
-    def coverage(self, turns: Ints) -> Floats:
-        """0..1 for each of these turns: the share of the question's idf mass that it matches."""
-        shares: Floats = self.idf @ (self.by_term[:, turns] > 0) / max(float(self.idf.sum()), 1e-9)
-        return shares
+    def at(self, units: Ints) -> Floats:
+        """(units, asked): what each term adds to each of these."""
+        found = np.zeros((len(units), len(self.asked)), dtype=np.float32)
+        for nth, (held, adds) in enumerate(self.parts):
+            if len(held):
+                place = np.minimum(held.searchsorted(units), len(held) - 1)
+                np.copyto(found[:, nth], adds[place], where=held[place] == units)
+        return found
 
-    def matched(self, turn: int) -> tuple[tuple[str, float], ...]:
-        """What each matched term adds to the score of this turn, biggest first."""
-        found = zip(self.asked, self.by_term[:, turn].tolist(), strict=True)
-        return tuple(sorted((each for each in found if each[1]), key=lambda each: (-each[1], each[0])))
+    def coverage(self, unit: int) -> float:
+        """0..1: the share of the question's idf mass that this unit matches."""
+        held = [_stands(unit, units) for units, _ in self.parts]
+        return float(self.idf @ np.array(held, dtype=np.bool_) / max(float(self.idf.sum()), 1e-9))
+
+    def matched(self, units: Ints) -> list[tuple[tuple[str, float], ...]]:
+        """For each of these units: what each matched term adds to its score, biggest first, of equal ones by name."""
+        adds = self.at(units)
+        by_name = np.array(sorted(range(len(self.asked)), key=self.asked.__getitem__), dtype=np.int64)
+        order = by_name[np.argsort(-adds[:, by_name], axis=1, kind="stable")]
+        names = np.array(self.asked, dtype=object)[order].tolist()
+        shares = np.take_along_axis(adds, order, axis=1).tolist()
+        ends = (adds > 0).sum(axis=1).tolist()
+        return [tuple(zip(n[:end], a[:end], strict=True)) for n, a, end in zip(names, shares, ends, strict=True)]
+
+
+def _stands(unit: int, units: Ints) -> bool:
+    place = int(units.searchsorted(unit))
+    return place < len(units) and int(units[place]) == unit
+
+
+class Spans:
+    """Runs of values that stand side by side, `[first, end)` each, none of them empty; and the highest of each."""
+
+    def __init__(self, numbers: Ints) -> None:
+        """`numbers`: what each value belongs to, those of a run equal."""
+        self.firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        self.ends = np.append(self.firsts[1:], len(numbers))[: len(self.firsts)]
+        longest = int((self.ends - self.firsts).max(initial=0))
+        # Where runs are short and of like length, as pages are, this is twice as fast as maximum.reduceat.
+        even = longest <= SHORT and longest * len(self.firsts) <= 2 * len(numbers)
+        self._grid = self._spread_out(np.arange(len(self.firsts))).T.copy() if even else None
+
+    def highest(self, values: Floats) -> Floats:
+        if not len(self.firsts):
+            return values
+        if self._grid is not None:
+            best: Floats = values.take(self._grid).max(axis=0)
+            return best
+        return np.maximum.reduceat(values, self.firsts)
+
+    def places(self, values: Floats, runs: Ints) -> Ints:
+        """Of these runs: where the highest value stands, the first of equal ones."""
+        return self.firsts[runs] + values[self._spread_out(runs)].argmax(axis=1) if len(runs) else runs
+
+    def _spread_out(self, runs: Ints) -> Ints:
+        """A row of places for each run, as long as the longest: a shorter one repeats its last."""
+        firsts, ends = self.firsts[runs, None], self.ends[runs, None]
+        longest = int((ends - firsts).max(initial=0))
+        places: Ints = np.minimum(firsts + np.arange(longest), ends - 1)
+        return places
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What stands where, as long as no turn comes. A page's units stand side by side."""
+
+    pages: Ints  # by unit, ascending, and so the next six
+    turns: Ints
+    lengths: Floats  # in terms
+    asking: Floats  # 1: it ends with a question
+    timely: Floats  # 1: it tells a time
+    room: NDArray[np.int8]  # (2, units): how many units of its page stand before it, and after it, up to REACH
+    norm: Floats  # what its length marks it down by
+    spans: Spans  # a page's units
+    numbers: Ints  # pages, ascending
 
 
 class _Posting(NamedTuple):
@@ -103,6 +172,14 @@ class _Posting(NamedTuple):
 
 
 _NOWHERE = _Posting(array("q"), array("q"))
+
+
+class _Spread(NamedTuple):
+    """A term with what turns lend each other: what it would add to each turn, were it as rare as can be."""
+
+    units: Ints  # ascending
+    adds: Floats
+    pages: int  # that hold the term
 
 
 class TextIndex:
@@ -125,7 +202,9 @@ class TextIndex:
         self._asking: array[int] = array("b")  # 1: it ends with a question
         self._on_page: dict[int, set[str]] = {}  # page -> the terms of its turns
         self._cjk: Counter[int] = Counter()  # page -> its turns in Chinese, Japanese or Korean, less the others
-        self._around: tuple[dict[int, Floats], Floats] = ({}, np.zeros(0, dtype=np.float32))
+        self._layout: Layout | None = None
+        self._spreads: dict[str, _Spread] = {}  # of terms that were asked for since the last turn came
+        self._kept = 0  # turns in them
         self._waiting: list[tuple[Sequence[str], str]] = []  # terms and text of the last turns, not posted yet
 
     def __len__(self) -> int:
@@ -136,26 +215,13 @@ class TextIndex:
         return f"<TextIndex of {len(self)} turns on {len(self._on_page)} pages>"
 
     @property
-    def pages(self) -> Ints:
-        """Page by unit, ascending."""
-        return np.array(self._pages, dtype=np.int64)
-
-    @property
-    def turns(self) -> Ints:
-        """Turn number by unit."""
-        return np.array(self._turns, dtype=np.int64)
-
-    @property
-    def lengths(self) -> Floats:
-        """Terms by unit, its label's with them."""
-        self._post()
-        return np.array(self._lengths, dtype=np.float32)
-
-    @property
-    def asking(self) -> Floats:
-        """1 by unit where the turn ends with a question."""
-        self._post()
-        return np.array(self._asking, dtype=np.float32)
+    def layout(self) -> Layout:
+        """Every turn's place, as of now."""
+        if self._layout is None or len(self._layout.pages) != len(self):
+            self._post()
+            self._spreads, self._kept = {}, 0  # a turn more, and each one's length counts otherwise
+            self._layout = _laid_out(self._pages, self._turns, self._lengths, self._asking, self._timely)
+        return self._layout
 
     def knows(self, page: int) -> bool:
         """Whether a turn of this page is indexed."""
@@ -168,7 +234,8 @@ class TextIndex:
     def overlap(self, page: int, other: int) -> float:
         """0..1: the terms that two pages share, of all that either has."""
         one, two = self._on_page[page], self._on_page[other]
-        return len(one & two) / (len(one | two) or 1)
+        shared = len(one & two)
+        return shared / ((len(one) + len(two) - shared) or 1)
 
     def add(self, page: int, turn: int, text: str, label: str = "") -> None:
         """Index a turn, or a piece of a long one, on its page.
@@ -208,37 +275,32 @@ class TextIndex:
         scores = self.scores(question)
         if not scores.asked:
             return TextRanking((), note="the question has no searchable words")
-        best = self._best_units(scores.total, among)[: k + MISSES]
+        best = self._best_units(scores.total, among, k + MISSES)
         if not len(best):
             return TextRanking(scores.asked, note="no candidate page holds a word of the question")
-        ranked = [
-            Hit(self._pages[unit], self._turns[unit], float(scores.total[unit]), scores.matched(unit))
-            for unit in best.tolist()
-        ]
-        return _cut(scores.asked, ranked, k, float(scores.coverage(best[:1])[0]), min_coverage)
+        pages, turns = self.layout.pages[best].tolist(), self.layout.turns[best].tolist()
+        ranked = list(map(Hit, pages, turns, scores.total[best].tolist(), scores.matched(best)))
+        return _cut(scores.asked, ranked, k, scores.coverage(int(best[0])), min_coverage)
 
     def scores(self, question: str) -> Scores:
         """The question against every turn; no term asked where it has no searchable words."""
-        self._post()
-        asked = tuple(dict.fromkeys(terms(question)))
-        by_term = np.zeros((len(asked), len(self)), dtype=np.float32)
-        holders = np.zeros(len(asked))
-        pages, (walls, norm) = self.pages, self._surroundings()
-        for nth, (row, posting) in enumerate(zip(by_term, map(self._held, asked), strict=True)):
-            units = np.array(posting.units, dtype=np.int64)
-            holders[nth] = np.count_nonzero(np.diff(pages[units], prepend=-1))
-            row[units] = posting.times
-            _lend(row, walls)
-            row /= row + norm
+        layout, asked = self.layout, tuple(dict.fromkeys(terms(question)))
+        spreads = [self._spread(term) for term in asked]
         # Rare is what few pages hold: what stands on all of them, however seldom, tells none from another. A word that
         # none holds is taken to be a little rarer than what one does, so that in a short talk it does not weigh alone.
-        holders = np.maximum(holders, 0.5)
+        holders = np.maximum([spread.pages for spread in spreads], 0.5)
         idf = np.log(1 + (len(self._on_page) - holders + 0.5) / (holders + 0.5)).astype(np.float32)
-        by_term *= (K1 + 1) * idf[:, None]
+        total = np.zeros(len(self), dtype=np.float32)
+        parts = []
+        for spread, weight in zip(spreads, (K1 + 1) * idf, strict=True):
+            parts.append((spread.units, spread.adds * weight))
+            np.add.at(total, *parts[-1])  # each unit stands once in it: twice as fast as total[units] += adds
         if asked and _ASKS_WHEN.search(question):
-            timely = TIMELY * by_term.sum(axis=0) * np.array(self._timely, dtype=np.float32)
-            by_term, idf, asked = np.vstack([by_term, timely]), np.append(idf, np.float32(0)), (*asked, WHEN)
-        return Scores(asked, by_term, idf, by_term.sum(axis=0))
+            units = np.flatnonzero(total * layout.timely)
+            parts.append((units, TIMELY * total[units]))
+            np.add.at(total, *parts[-1])
+            idf, asked = np.append(idf, np.float32(0)), (*asked, WHEN)
+        return Scores(asked, tuple(parts), idf, total)
 
     def shares(self, text: str, among: Collection[int]) -> dict[int, float]:
         """How much of a text's rare words stands on each of these pages: 0..1, by page, those with none left out.
@@ -287,43 +349,86 @@ class TextIndex:
         units = sorted(total)
         return _Posting(array("q", units), array("q", [total[unit] for unit in units]))
 
-    def _surroundings(self) -> tuple[dict[int, Floats], Floats]:
-        """Whom each turn lends its words, and what its length marks them down by; until another turn comes."""
-        if len(self._around[1]) != len(self):
-            pages, lengths = self.pages, self.lengths
-            walls = {
-                away: (pages[: -abs(away)] == pages[abs(away) :]) * np.float32(weight)
-                for away, weight in AROUND.items()
-            }
-            _lend(lengths, walls)
-            self._around = walls, K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1))
-        return self._around
+    def _spread(self, term: str) -> _Spread:
+        if (known := self._spreads.get(term)) is not None:
+            return known
+        posting, layout = self._held(term), self.layout
+        units = np.array(posting.units, dtype=np.int64)
+        lent, times = _lent(units, np.array(posting.times, dtype=np.float32), layout)
+        holders = np.count_nonzero(np.diff(layout.pages[units], prepend=-1))
+        made = _Spread(lent, times / (times + layout.norm[lent]), int(holders))
+        if self._kept > KEPT:
+            self._spreads, self._kept = {}, 0
+        self._spreads[term] = made
+        self._kept += len(lent)
+        return made
 
-    def _best_units(self, scores: Floats, among: Collection[int] | None) -> Ints:
+    def _best_units(self, scores: Floats, among: Collection[int] | None, most: int) -> Ints:
         """One unit a page, best first; of equal units the earlier, of equal pages the newer."""
-        if not len(self):
-            return np.array([], dtype=np.int64)
-        pages = self.pages  # ascending: a page's units stand side by side
-        firsts = np.flatnonzero(np.diff(pages, prepend=-1))
-        tops = np.maximum.reduceat(scores, firsts)
+        layout = self.layout
+        tops = layout.spans.highest(scores)
         wanted = tops > 0
         if among is not None:
-            wanted &= np.isin(pages[firsts], np.fromiter(among, dtype=np.int64, count=len(among)))
-        ends = np.append(firsts[1:], len(self))
-        order = np.flatnonzero(wanted)[::-1]
-        order = order[np.argsort(-tops[order], kind="stable")]
-        return np.array([firsts[i] + int(scores[firsts[i] : ends[i]].argmax()) for i in order], dtype=np.int64)
+            wanted &= np.isin(layout.numbers, np.fromiter(among, dtype=np.int64, count=len(among)))
+        return layout.spans.places(scores, best_places(tops, wanted, most))
 
 
-def _lend(row: Floats, walls: Mapping[int, Floats]) -> None:
-    """Add to each turn what those around it lend. A page's ends are walls: the words of a hit are on its page."""
-    own = row.copy()
-    for away, weights in walls.items():
-        n = abs(away)
+def best_places(values: Floats, wanted: NDArray[np.bool_], most: int) -> Ints:
+    """The places of the highest of the wanted values, best first, at most so many; of equal ones the last first."""
+    places = np.flatnonzero(wanted)[::-1]
+    if len(places) > most > 0:  # none below the last that can come is sorted
+        held = values[places]
+        places = places[held >= np.partition(held, -most)[-most]]
+    return places[np.argsort(-values[places], kind="stable")][:most]
+
+
+def _laid_out(
+    pages: array[int], turns: array[int], lengths: array[int], asking: array[int], timely: array[int]
+) -> Layout:
+    page, length = np.array(pages, dtype=np.int64), np.array(lengths, dtype=np.float32)
+    spans = Spans(page)
+    room = np.zeros((2, len(page)), dtype=np.int8)
+    for n in range(1, REACH + 1):
+        beside = page[n:] == page[:-n]
+        room[0, n:] += beside
+        room[1, :-n] += beside
+    lent = length.copy()
+    for away, weight in AROUND.items():
         if away < 0:
-            row[n:] += weights * own[:-n]
+            lent[-away:] += (np.float32(weight) * (room[0, -away:] >= -away)) * length[:away]
         else:
-            row[:-n] += weights * own[n:]
+            lent[:-away] += (np.float32(weight) * (room[1, :-away] >= away)) * length[away:]
+    return Layout(
+        page,
+        np.array(turns, dtype=np.int64),
+        length,
+        np.array(asking, dtype=np.float32),
+        np.array(timely, dtype=np.float32),
+        room,
+        K1 * (1 - B + B * lent / max(float(lent.mean()), 1)) if len(lent) else lent,
+        spans,
+        page[spans.firsts],
+    )
+
+
+def _lent(units: Ints, times: Floats, layout: Layout) -> tuple[Ints, Floats]:
+    """The units that hold a term or are lent it, ascending, and how many times each has it then.
+
+    A page's ends are walls: the words of a hit are on its page.
+    """
+    if not len(units):
+        return units, times
+    row = np.zeros(len(layout.pages), dtype=np.float32)
+    row[units] = times
+    behind, ahead = layout.room[:, units]
+    reached = [units]
+    for away, weight in AROUND.items():
+        lends = ahead >= -away if away < 0 else behind >= away
+        reached.append(units[lends] - away)
+        row[reached[-1]] += np.float32(weight) * times[lends]
+    many = len(reached) * len(units) > len(row) // 20
+    lent = np.flatnonzero(row) if many else np.unique(np.concatenate(reached))
+    return lent, row[lent]
 
 
 def _cut(asked: tuple[str, ...], ranked: list[Hit], k: int, coverage: float, min_coverage: float) -> TextRanking:

@@ -10,24 +10,44 @@ An index holds one conversation and grows. It makes no vectors, reads no store, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from memory.errors import UnknownName
 from memory.language import is_cjk, terms
-from memory.lexical import Scores, TextIndex
+from memory.lexical import Layout, Scores, Spans, TextIndex, best_places
 from memory.shelf import Shelf
+from memory.together import Together
 
+T = TypeVar("T")
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 MISSES = 50
 BY_BOOKMARK = 5  # pages that bookmarks_first looks into
+
+
+class _once(Generic[T]):  # noqa: N801 - a decorator
+    """functools.cached_property without its lock, one for all instances until Python 3.12: questions would queue."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, asked: None, owner: type) -> _once[T]: ...
+    @overload
+    def __get__(self, asked: object, owner: type) -> T: ...
+    def __get__(self, asked: Any, owner: type) -> Any:
+        if asked is None:
+            return self
+        made = asked.__dict__[self._make.__name__] = self._make(asked)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +73,7 @@ class Hit:
     score: float
     raw: tuple[float, ...]  # each in the channel's own unit; 0: nothing known
     shares: tuple[float, ...]  # what each channel adds to the score
-    terms: tuple[tuple[str, float], ...] = ()  # what each matched word adds to the raw value of `words`
+    terms: tuple[tuple[str, float], ...] = ()  # of one that came: what each matched word adds to its raw `words`
     stage: str = ""  # that dropped it: scope, threshold, match, duplicate, rank
     dropped: str = ""  # the reason in a sentence, with its numbers; "" for one that came
 
@@ -117,78 +137,71 @@ class Compared:
     vector: Floats | None
     among: Collection[int] | None = None  # pages that may come; thresholds ask the best of these
 
-    @cached_property
+    @_once
+    def layout(self) -> Layout:
+        return self.index.text.layout
+
+    @property
+    def pages(self) -> Ints:
+        return self.layout.numbers
+
+    @_once
     def inside(self) -> Flags:
         """By page: whether it may come."""
         if self.among is None:
             return np.ones(len(self.pages), dtype=np.bool_)
         return np.isin(self.pages, np.fromiter(self.among, dtype=np.int64, count=len(self.among)))
 
-    def _is_inside(self, pages: Ints) -> Flags:
-        """By unit or exchange, whose pages these are."""
-        return self.inside[np.searchsorted(self.pages, pages)]
-
-    @cached_property
+    @_once
     def scores(self) -> Scores:
         return self.index.text.scores(self.question)
 
-    @cached_property
-    def unit_pages(self) -> Ints:
-        return self.index.text.pages
-
-    @cached_property
-    def unit_turns(self) -> Ints:
-        return self.index.text.turns
-
-    @cached_property
-    def firsts(self) -> Ints:
-        """The first unit of each page: a page's units stand side by side."""
-        return np.flatnonzero(np.diff(self.unit_pages, prepend=-1))
-
-    @cached_property
-    def pages(self) -> Ints:
-        return self.unit_pages[self.firsts]
-
-    @cached_property
+    @_once
     def words(self) -> Floats:
         """BM25 of the page's best turn."""
-        best: Floats = np.maximum.reduceat(self.scores.total, self.firsts) if len(self.pages) else self.scores.total
-        return best
+        return self.layout.spans.highest(self.scores.total)
 
-    @cached_property
+    @_once
     def cosines(self) -> Floats:
         """By exchange; none without vectors on either side."""
         return self.index.vectors.cosines(self.vector)
 
-    @cached_property
+    @_once
+    def by_page(self) -> Floats:
+        """The cosines in the order of `Vectors.layout`."""
+        order = self.index.vectors.layout.order
+        return self.cosines if order is None or not len(self.cosines) else self.cosines[order]
+
+    @_once
     def closeness(self) -> Floats:
         """Cosine of the page's best exchange; NaN where it has no vector."""
-        found = np.full(len(self.pages), -np.inf, dtype=np.float32)
+        found = np.full(len(self.pages), np.nan, dtype=np.float32)
         if len(self.cosines):
-            np.maximum.at(found, np.searchsorted(self.pages, self.index.vectors.pages), self.cosines)
-        return np.where(np.isinf(found), np.float32(np.nan), found)
+            found[self.index.near] = self.index.vectors.layout.spans.highest(self.by_page)
+        return found
 
-    @cached_property
+    @_once
     def coverage(self) -> float:
         """0..1: how much of the question's rare words the best turn has that may come."""
         if not self.inside.any() or not self.scores.asked:
             return 0.0
-        best = np.where(self._is_inside(self.unit_pages), self.scores.total, np.float32(-1)).argmax()
-        return float(self.scores.coverage(np.array([best]))[0])
+        best = np.where(self.inside, self.words, np.float32(-1)).argmax()
+        return self.scores.coverage(int(self.layout.spans.places(self.scores.total, np.array([best]))[0]))
 
-    @cached_property
+    @_once
     def margin(self) -> float:
         """0..1: how far the best exchange that may come is on the way from the mean of all to 1; 0 if it is alone.
 
         No absolute cosine: those of e5 lie between .75 and .9, those of others around 0.
         """
-        inside = self._is_inside(self.index.vectors.pages) if len(self.cosines) > 1 else np.zeros(0, dtype=np.bool_)
-        if not inside.any():
+        near = self.closeness[self.inside] if len(self.cosines) > 1 else np.zeros(0, dtype=np.float32)
+        best = np.fmax.reduce(near, initial=-np.inf)  # passes over NaN
+        if best == -np.inf:
             return 0.0
         mean = float(self.cosines.mean())
-        return (float(self.cosines[inside].max()) - mean) / max(1 - mean, 1e-6)
+        return (float(best) - mean) / max(1 - mean, 1e-6)
 
-    @cached_property
+    @_once
     def across(self) -> bool:
         """Whether the best exchange is written in another script than the question: a translation shares no words."""
         if not len(self.cosines):
@@ -204,18 +217,16 @@ class Compared:
         """Pages without any vector."""
         return int(np.isnan(self.closeness).sum())
 
-    def best_unit(self, place: int) -> int:
-        """The unit whose words fit best, of the page at this place."""
-        start = self.firsts[place]
-        end = self.firsts[place + 1] if place + 1 < len(self.firsts) else len(self.unit_pages)
-        return int(start + self.scores.total[start:end].argmax())
-
-    def best_exchange(self, page: int) -> int:
-        """The first turn of the page's exchange that is nearest; 0: it has none."""
-        if not len(self.cosines):
-            return 0
-        held = np.flatnonzero(self.index.vectors.pages == page)
-        return int(self.index.vectors.turns[held[self.cosines[held].argmax()]]) if len(held) else 0
+    def first_turns(self, places: Ints) -> Ints:
+        """Of the pages at these places: the first turn of the nearest exchange; 0: it has none."""
+        found = np.zeros(len(places), dtype=np.int64)
+        if len(self.cosines):
+            held = self.index.vectors.layout
+            at = np.minimum(np.searchsorted(held.numbers, self.pages[places]), len(held.numbers) - 1)
+            known = held.numbers[at] == self.pages[places]
+            best = held.spans.places(self.by_page, at[known])
+            found[known] = self.index.vectors.turns[best if held.order is None else held.order[best]]
+        return found
 
 
 # ── strategies ────────────────────────────────────────────────────────────────────────────────────────
@@ -303,11 +314,13 @@ def strategy_of(strategy: str | Strategy) -> Strategy:
 
 def _z(values: Floats) -> Floats:
     """How many deviations above the mean of the pages that have a value."""
-    known = values[~np.isnan(values)]
-    spread = float(known.std()) if len(known) else 0.0
+    lacks = np.isnan(values)
+    known = values[~lacks] if lacks.any() else values
+    mean: Floats = known.mean(keepdims=True) if len(known) else np.zeros(1, dtype=np.float32)
+    spread = float(known.std(mean=mean)) if len(known) else 0.0
     if spread < 1e-6:
-        return np.where(np.isnan(values), values, np.float32(0))
-    scaled: Floats = (values - known.mean()) / np.float32(spread)
+        return np.where(lacks, values, np.float32(0))
+    scaled: Floats = (values - mean) / np.float32(spread)
     return scaled
 
 
@@ -334,11 +347,27 @@ def _says_margin(seen: Compared, weighing: Weighing) -> str:
 # ── the index ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass(frozen=True)
+class Held:
+    """Which vectors are of which page, as long as none comes. Places are those of `Vectors.cosines`."""
+
+    order: Ints | None  # places page by page; None: they are so already
+    spans: Spans  # a page's vectors, in that order
+    numbers: Ints  # pages with a vector, ascending
+
+
+TOGETHER = 16  # questions compared in one pass
+MANY = 8  # from here on a matrix product is faster; it starts threads, which on a busy machine wait for each other
+AT_ONCE = 8_192  # vectors: what lies in the processor's cache, and the product beside it
+
+
 class Vectors:
     """One unit vector an exchange, named by (page, first turn, part). Room grows by doubling."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int, int], int] = {}
+        self._layout: Held | None = None
+        self._products = Together(self._multiplied, TOGETHER)
         self._keys = np.zeros((0, 2), dtype=np.int64)
         self._rows = np.zeros((0, 0), dtype=np.float32)
 
@@ -354,6 +383,17 @@ class Vectors:
         """The first turn of each exchange."""
         return self._keys[: len(self), 1]
 
+    @property
+    def layout(self) -> Held:
+        if self._layout is None:
+            pages, order = self.pages, None
+            if (np.diff(pages) < 0).any():
+                order = np.argsort(pages, kind="stable")
+                pages = pages[order]
+            spans = Spans(pages)
+            self._layout = Held(order, spans, pages[spans.firsts])
+        return self._layout
+
     def put(self, page: int, turn: int, part: int, vector: ArrayLike) -> None:
         row = np.asarray(vector, dtype=np.float32)
         if not len(self) and row.ndim == 1:
@@ -361,6 +401,8 @@ class Vectors:
             self._keys = np.zeros((16, 2), dtype=np.int64)
         self._check(row)
         place = self._places.setdefault((page, turn, part), len(self))
+        if place == len(self) - 1:
+            self._layout = None
         if place == len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
             self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
@@ -371,8 +413,18 @@ class Vectors:
             return np.zeros(0, dtype=np.float32)
         row = np.asarray(vector, dtype=np.float32)
         self._check(row)
-        found: Floats = self._rows[: len(self)] @ row
-        return found
+        return self._products(row)
+
+    def _multiplied(self, asked: Sequence[Floats]) -> Sequence[Floats]:
+        """One pass over the vectors for all of these: reading them is what takes the time."""
+        rows = self._rows[: len(self)]
+        if len(asked) < MANY:
+            return list(np.ascontiguousarray(np.vecdot(rows[:, None], np.stack(asked)).T))
+        columns, found = np.stack(asked, axis=1), np.empty((len(asked), len(rows)), dtype=np.float32)
+        for start in range(0, len(rows), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            found[:, part] = (rows[part] @ columns).T
+        return list(found)
 
     def _check(self, row: Floats) -> None:
         if row.shape != self._rows.shape[1:]:
@@ -396,6 +448,8 @@ class Index:
         self.text = TextIndex()
         self.vectors = Vectors()
         self.shelf = Shelf()
+        self._near: tuple[Layout, Held, Ints] | None = None
+        self._rankings: Together[Callable[[], Ranking], Ranking] = Together(lambda asked: [rank() for rank in asked], 1)
 
     def __len__(self) -> int:
         """Turns indexed."""
@@ -416,6 +470,14 @@ class Index:
         if not self.text.knows(page):
             raise ValueError(f"page {page} has no turns in the index; add them before their vectors")
         self.vectors.put(page, turn, part, vector)
+
+    @property
+    def near(self) -> Ints:
+        """Where the pages with a vector stand among all pages."""
+        text, held = self.text.layout, self.vectors.layout
+        if self._near is None or self._near[0] is not text or self._near[1] is not held:
+            self._near = text, held, np.searchsorted(text.numbers, held.numbers)
+        return self._near[2]
 
     def bookmark(self, page: int, keywords: str) -> None:
         """What its bookmark says now; "" takes it away."""
@@ -450,18 +512,23 @@ class Index:
         `vector` is the question's, of the embedder that made the others. `used` says by page, 0..1, how much it was
         used of late; it counts with `weighing.use`. Of equal pages the newest comes first.
         """
-        seen = Compared(self, question, vector, among)
-        verdict = strategy_of(strategy)(seen, weighing)
+        judge, seen = strategy_of(strategy), Compared(self, question, vector, among)
         name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "own")
-        channels = (*verdict.channels, *_habits(seen.pages, weighing, used or {}))
-        return _Cut(seen, verdict, channels, weighing, name).ranking(k)
+
+        def ranking() -> Ranking:
+            verdict = judge(seen, weighing)
+            channels = (*verdict.channels, *_habits(seen.pages, weighing, used or {}))
+            return _Cut(seen, verdict, channels, weighing, name).ranking(k)
+
+        _ = seen.cosines  # before it takes its turn: these are compared with other questions' at once
+        return self._rankings(ranking)
 
     def turns(self, question: str, vector: Floats | None = None, k: int = 10) -> tuple[TurnHit, ...]:
         """The `k` turns that answer it best, whatever the pages; none where no word and no vector fits."""
         seen = Compared(self, question, vector)
         scores = _turn_scores(seen)
         best = np.lexsort((-np.arange(len(scores)), -scores))[:k]
-        pages, turns = seen.unit_pages[best].tolist(), seen.unit_turns[best].tolist()
+        pages, turns = seen.layout.pages[best].tolist(), seen.layout.turns[best].tolist()
         return tuple(TurnHit(*each) for each in zip(pages, turns, scores[best].tolist(), strict=True))
 
 
@@ -476,6 +543,14 @@ def _habits(pages: Ints, weighing: Weighing, used: Mapping[int, float]) -> list[
     return made
 
 
+class _Told(NamedTuple):
+    """A page by its place, and what dropped it."""
+
+    place: int
+    stage: str = ""
+    dropped: str = ""
+
+
 @dataclass(frozen=True)
 class _Cut:
     """From a verdict to who comes: scope, threshold, match, duplicates, rank."""
@@ -486,7 +561,7 @@ class _Cut:
     weighing: Weighing
     name: str
 
-    @cached_property
+    @_once
     def totals(self) -> Floats:
         total: Floats = np.sum([channel.shares for channel in self.channels], axis=0)
         return total
@@ -495,71 +570,95 @@ class _Cut:
         pages, inside = self.seen.pages, self.seen.inside
         matched = inside & ~self.verdict.out
         stages = {"all": len(pages), "scope": int(inside.sum())}
-        if self.verdict.refused:
-            order = self._order(inside)[:MISSES]
-            misses = [self._hit(place, "threshold", self.verdict.refused) for place in order]
-            return self._result((), misses, {**stages, "threshold": 0}, self.verdict.refused)
+        if refused := self.verdict.refused:
+            misses = [_Told(place, "threshold", refused) for place in self._order(inside, MISSES)]
+            return self._result([], misses, {**stages, "threshold": 0}, refused)
         stages |= {"threshold": stages["scope"], "match": int(matched.sum())}
-        chosen, misses, twins = self._chosen(self._order(matched), k)
-        misses += [self._hit(p, "match", self.verdict.out_because) for p in self._order(inside & self.verdict.out)]
+        chosen, misses, twins = self._chosen(self._order(matched, k + MISSES), k)
+        if left := MISSES - len(misses):
+            out = self._order(inside & self.verdict.out, left)
+            misses += [_Told(place, "match", self.verdict.out_because) for place in out]
         stages |= {"duplicate": stages["match"] - twins, "rank": len(chosen)}
         nothing = "" if matched.any() else "no candidate page fits the question"
-        return self._result(chosen, misses[:MISSES], stages, nothing)
+        return self._result(chosen, misses, stages, nothing)
 
-    def _order(self, mask: Flags) -> list[int]:
-        """Places of pages, best first, of equal ones the newest; never more than can be told of."""
-        places = np.flatnonzero(mask)[::-1]
-        best: list[int] = places[np.argsort(-self.totals[places], kind="stable")].tolist()
+    def _order(self, mask: Flags, most: int) -> list[int]:
+        """Places of pages, best first, of equal ones the newest."""
+        best: list[int] = best_places(self.totals, mask, most).tolist()
         return best
 
-    def _chosen(self, order: list[int], k: int) -> tuple[list[Hit], list[Hit], int]:
+    def _chosen(self, order: list[int], k: int) -> tuple[list[_Told], list[_Told], int]:
         """The best `k` without near-duplicates of a better one, the next, and how many duplicates were met."""
-        chosen: list[int] = []
-        misses: list[Hit] = []
+        chosen: list[_Told] = []
+        misses: list[_Told] = []
+        below: list[float] = []
         twins = 0
         for rank, place in enumerate(order, 1):
             if len(chosen) == k:
-                least = self.totals[chosen[-1]] - self.totals[place] if chosen else 0.0
-                reason = f"rank {rank - twins} > k={k}: {least:.2f} below the last that came"
-                misses.append(self._hit(place, "rank", reason))
+                below = below or self._below(chosen, order)
+                reason = f"rank {rank - twins} > k={k}: {below[rank - 1]:.2f} below the last that came"
+                misses.append(_Told(place, "rank", reason))
             elif twin := self._twin(place, chosen):
                 twins += 1
-                misses.append(self._hit(place, "duplicate", twin))
+                misses.append(_Told(place, "duplicate", twin))
             else:
-                chosen.append(place)
+                chosen.append(_Told(place))
             if len(misses) == MISSES:
                 break
-        return [self._hit(place) for place in chosen], misses, twins
+        return chosen, misses, twins
 
-    def _twin(self, place: int, chosen: list[int]) -> str:
+    def _below(self, chosen: list[_Told], order: list[int]) -> list[float]:
+        """How far each of these stands below the last that came; 0 where none could come."""
+        last = self.totals[chosen[-1].place] if chosen else self.totals[order]
+        below: list[float] = (last - self.totals[order]).tolist()
+        return below
+
+    def _twin(self, place: int, chosen: list[_Told]) -> str:
         page, text = int(self.seen.pages[place]), self.seen.index.text
-        for other in (int(self.seen.pages[each]) for each in chosen):
+        for other in (int(self.seen.pages[each.place]) for each in chosen):
             if (overlap := text.overlap(page, other)) >= self.weighing.duplicate:
                 limit = f"duplicate {self.weighing.duplicate:g}"
                 return f"it shares {overlap:.2f} of its words with p{other}, which stands higher ({limit})"
         return ""
 
-    @cached_property
-    def figures(self) -> tuple[Floats, Floats]:
-        """What each channel says raw, and what it adds: (channels, pages) each; 0 where nothing is known."""
-        raw = np.stack([channel.raw for channel in self.channels])
-        return np.nan_to_num(raw).round(4), np.stack([channel.shares for channel in self.channels]).round(4)
+    def _hits(self, told: list[_Told]) -> tuple[Hit, ...]:
+        """The pages at these places, whole; only of them, for there may be tens of thousands."""
+        seen, places = self.seen, np.array([each.place for each in told], dtype=np.int64)
+        units = seen.layout.spans.places(seen.scores.total, places)
+        by_words = seen.scores.total[units] > 0
+        turns = seen.layout.turns[units]
+        if not by_words.all():
+            nearest = seen.first_turns(places)
+            turns = np.where(by_words | (nearest == 0), turns, nearest)
+        came = [nth for nth, each in enumerate(told) if not each.stage]
+        matched = dict(zip(came, seen.scores.matched(units[came]), strict=True))
+        return tuple(
+            map(
+                Hit,
+                seen.pages[places].tolist(),
+                turns.tolist(),
+                self.totals[places].astype(np.float64).round(4).tolist(),
+                _rounded([channel.raw[places] for channel in self.channels]),
+                _rounded([channel.shares[places] for channel in self.channels]),
+                [matched.get(nth, ()) for nth in range(len(told))],
+                [each.stage for each in told],
+                [each.dropped for each in told],
+            )
+        )
 
-    def _hit(self, place: int, stage: str = "", dropped: str = "") -> Hit:
-        page = int(self.seen.pages[place])
-        raw, shares = (tuple(figures[:, place].tolist()) for figures in self.figures)
-        unit = self.seen.best_unit(place)
-        by_words = self.seen.scores.total[unit] > 0
-        turn = int(self.seen.unit_turns[unit])
-        if not by_words:
-            turn = self.seen.best_exchange(page) or turn
-        matched = self.seen.scores.matched(unit) if by_words else ()
-        return Hit(page, turn, round(float(self.totals[place]), 4), raw, shares, matched, stage, dropped)
-
-    def _result(self, hits: Collection[Hit], misses: Collection[Hit], stages: dict[str, int], nothing: str) -> Ranking:
+    def _result(self, chosen: list[_Told], misses: list[_Told], stages: dict[str, int], nothing: str) -> Ranking:
         note = "; ".join(part for part in (nothing, self.verdict.note) if part)
         names = tuple(channel.name for channel in self.channels)
-        return Ranking(self.name, names, tuple(hits), tuple(misses), stages, self.verdict.thresholds, note)
+        hits = self._hits(chosen + misses)
+        best, others = hits[: len(chosen)], hits[len(chosen) :]
+        return Ranking(self.name, names, best, others, stages, self.verdict.thresholds, note)
+
+
+def _rounded(channels: list[Floats]) -> list[tuple[float, ...]]:
+    """By page: each channel's figure to four places, as a number that is written with four; 0 for what is not known."""
+    figures = np.array(channels)
+    figures[np.isnan(figures)] = 0
+    return list(zip(*figures.round(4).astype(np.float64).round(4).tolist(), strict=True))
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -572,11 +671,11 @@ PAGE = 0.6  # its page's own score
 
 def _turn_scores(seen: Compared) -> Floats:
     """By unit: its words, its exchange, its page; less for a question, more for a long turn."""
-    text = seen.index.text
-    scores = _z(seen.scores.total) - ASKING * text.asking + SAYING * np.log1p(text.lengths)
+    held = seen.layout
+    scores = _z(seen.scores.total) - ASKING * held.asking + SAYING * np.log1p(held.lengths)
     if len(seen.cosines):
         scores += TURN_VECTORS * np.nan_to_num(_z(_by_unit(seen)))
-    places = np.searchsorted(seen.pages, seen.unit_pages)
+    places = np.searchsorted(seen.pages, held.pages)
     made: Floats = (scores + PAGE * fusion(seen, Weighing()).totals[places]).astype(np.float32)
     return made
 
@@ -586,7 +685,8 @@ def _by_unit(seen: Compared) -> Floats:
     held = seen.index.vectors
     order = np.lexsort((held.turns, held.pages))
     known = held.pages[order] << 32 | held.turns[order]
-    place = np.searchsorted(known, seen.unit_pages << 32 | seen.unit_turns, side="right") - 1
-    own = (place >= 0) & (known[place] >> 32 == seen.unit_pages)
+    units = seen.layout
+    place = np.searchsorted(known, units.pages << 32 | units.turns, side="right") - 1
+    own = (place >= 0) & (known[place] >> 32 == units.pages)
     near: Floats = np.where(own, seen.cosines[order][place], np.float32(np.nan))
     return near

@@ -119,8 +119,11 @@ def retrieval_rows(figures: dict[str, Any]) -> list[list[object]]:
     rows.append(["the same with this conversation's names in them", f"{renamed['value']:.3f}", renamed["n"]])
     rows.append(["what the thresholds cost of pages' hit@3", f"{cost['value']:.3f}", cost["n"]])
     for clients, spread in figures["latency_ms"]["clients"].items():
-        value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms"
+        value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms, CPU {spread['cpu']:.1f} ms"
         rows.append([f"a ranking among {TURNS:,} turns, {clients} at a time", value, spread["n"]])
+    spread = figures["latency_ms"]["growing"]
+    value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms"
+    rows.append(["the same, a turn more before each question", value, spread["n"]])
     return rows
 
 
@@ -313,8 +316,8 @@ def _home(talk: Talk, index: Index, best: list[list[list[int]]]) -> list[int]:
 
 
 def _pages_of(index: Index, turns: Iterable[int]) -> set[int]:
-    units = np.searchsorted(index.text.turns, list(turns))
-    return set(index.text.pages[units].tolist())
+    units = np.searchsorted(index.text.layout.turns, list(turns))
+    return set(index.text.layout.pages[units].tolist())
 
 
 def _figures(
@@ -394,13 +397,23 @@ def _false_hits(
 
 
 def latency(turns: int, clients: Sequence[int] = CLIENTS, asked: int = ASKED) -> dict[str, Any]:
-    """Wall time of a ranking, the question's vector at hand; `p50` and `p95` are those of one client."""
+    """Wall time of a ranking, the question's vector at hand; `p50` and `p95` are those of one client.
+
+    `clients` are threads that ask again as soon as they have an answer; `cpu` is the process's time a question.
+    `growing`: one client, and a turn more before each question.
+    """
     draw = np.random.default_rng(7)
     index, texts, vectors = _made_up(turns, draw)
     questions = [" ".join(text.split()[:12]) for text in draw.choice(texts, asked)]
     index.rank(questions[0], vectors[0])  # what came since the last question is posted at the next
-    spreads = {str(n): _spread(_timed(index, questions, vectors, n)) for n in clients}
-    return {**spreads[str(clients[0])], "turns": turns, "clients": spreads}
+    spreads = {str(n): _timed(index, questions, vectors, n) for n in clients}
+    growing = []
+    for n, question in enumerate(questions[: asked // 4]):
+        index.add(turns // PAGE_TURNS + 1, turns + n + 1, texts[n])
+        since = time.perf_counter()
+        index.rank(question, vectors[n])
+        growing.append((time.perf_counter() - since) * 1000)
+    return {**spreads[str(clients[0])], "turns": turns, "clients": spreads, "growing": _spread(growing)}
 
 
 def _made_up(turns: int, draw: np.random.Generator) -> tuple[Index, list[str], Floats]:
@@ -421,7 +434,7 @@ def _made_up(turns: int, draw: np.random.Generator) -> tuple[Index, list[str], F
     return index, texts, vectors
 
 
-def _timed(index: Index, questions: Sequence[str], vectors: Floats, clients: int) -> list[float]:
+def _timed(index: Index, questions: Sequence[str], vectors: Floats, clients: int) -> dict[str, float]:
     taken: list[float] = []
 
     def client(first: int) -> None:
@@ -431,11 +444,12 @@ def _timed(index: Index, questions: Sequence[str], vectors: Floats, clients: int
             taken.append((time.perf_counter() - since) * 1000)
 
     threads = [threading.Thread(target=client, args=(n,)) for n in range(clients)]
+    spent = time.process_time()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return taken
+    return {**_spread(taken), "cpu": round((time.process_time() - spent) * 1000 / len(taken), 1)}
 
 
 def _spread(taken: Sequence[float]) -> dict[str, float]:

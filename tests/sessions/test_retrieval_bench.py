@@ -61,6 +61,8 @@ def test_every_figure_has_its_n(made_up: Path, tmp_path: Path) -> None:
     assert figures["page"]["fixed_10"]["hit_at_1"] == figures["page"]["fixed_10"]["hit_at_3"] == 1.0
     assert figures["corrected"] == {key: figures[key] for key in ("session", "turn", "page")}
     assert set(figures["latency_ms"]["clients"]) == {"1", "4", "16"}
+    assert all(spread["cpu"] >= 0 for spread in figures["latency_ms"]["clients"].values())
+    assert figures["latency_ms"]["growing"]["n"] == 40
     assert {"p50", "p95", "n", "turns"} <= set(figures["latency_ms"])
     assert figures["false_hit_ratio"]["n"] == figures["false_hit_ratio"]["renamed"]["n"] == 20
     assert figures["embedding"]["texts"] > 20
