@@ -251,7 +251,7 @@ class _Plan:
             sittings = max(len(days), len({s.conversation for s in fact.sources}))
             habit = HABIT.search(self.text(fact))
             if sittings >= self.rules.promote_days or (sittings > 1 and habit):
-                why = f"it was said in {sittings} sittings" + (f", as a habit: {habit[0]!r}" if habit else "")
+                why = f"it was said in {sittings} sittings" + (", as a habit" if habit else "")
                 yield self.row("promote", [fact], why, [self.text(fact)], layer="semantic")
 
     # ── archive ───────────────────────────────────────────────────────────────────────────────────────
@@ -413,8 +413,15 @@ def carried_out(k: Knowledge, row: Row, who: Person, write: Write) -> list[Body]
         )  # fmt: skip
     change, facts = len(k.changes) + 1, [k.facts[n] for n in row.facts]
     new = len(k.facts) + 1 if row.after and row.kind in ("merge", "archive", "quarantine") else 0
+    row = replace(row, why=_LOGGED.get(row.kind, row.why))
     opening = FactsChanged(change, CAUSE, _decider(row, who), who.at, f"{row.kind}: {row.why}", row.facts, new)
     return [opening, *_ENDINGS[row.kind](k, row, facts, change, who, write)]
+
+
+_LOGGED = {  # a record holds no word of the user's: words live in one place, where they can be erased
+    "doubt": "its sources say the opposite",
+    "quarantine": "no source says so",
+}
 
 
 def _decider(row: Row, who: Person) -> str:

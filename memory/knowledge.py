@@ -285,7 +285,10 @@ def _consolidated(k: Knowledge, body: Consolidated, version: int) -> Changes:
 
 
 def _erased(k: Knowledge, body: TextErased, version: int) -> Changes:
-    """Facts without words are believed no more; who stood against them in a conflict stands alone."""
+    """Facts without words are believed no more; who stood against them in a conflict stands alone.
+
+    Summaries that held the words stand no more, and can be made anew of what is left.
+    """
     facts, conflicts = dict(k.facts), dict(k.conflicts)
     for number in body.facts:
         old = facts[number]
@@ -297,7 +300,9 @@ def _erased(k: Knowledge, body: TextErased, version: int) -> Changes:
             settled = {"settled": True, "winner": sum(left), "decided_by": body.by, "settled_at": body.at}
             conflicts[each.id] = changed(each, **settled)
             facts |= {n: changed(facts[n], state="active", why="", changed_at=version) for n in left}
-    return {"facts": facts, "conflicts": conflicts}
+    gone = [s for s in k.summaries.values() if s.text in body.texts and not s.retired]
+    summaries = k.summaries | {s.id: replace(s, retired="its words were erased") for s in gone}
+    return {"facts": facts, "conflicts": conflicts, "summaries": summaries}
 
 
 _CHANGES: dict[str, Callable[[Knowledge, Any, int], Changes]] = {

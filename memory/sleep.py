@@ -227,9 +227,10 @@ class Sleep:
         state = self.memory.store.state(Scope(self.memory.user, name))
         known = self.summaries(name, level=0)
         spans = waiting(state.turn, known)
-        if not spans or not self.memory.knowledge.on:
+        first = self._first_open(name, spans, known)
+        if not first or not self.memory.knowledge.on:
             return []
-        lines = self._lines(name, state, self._stable(name, spans[0][0]))
+        lines = self._lines(name, state, first)
         said = {span: [x for x in lines if span[0] <= x.turn <= span[1]] for span in spans}
         told = {span: self._told(of_span) for span, of_span in said.items()}
 
@@ -270,10 +271,14 @@ class Sleep:
             raise NotFound("summaries belong to a conversation: name one, or open the memory with one")
         return name
 
-    def _stable(self, name: str, first: int) -> int:
-        """The first turn of the last chapter: those before it do not change any more."""
-        known = self.summaries(name, level=1)
-        return min([first, *(s.first for s in known[-1:])])
+    def _first_open(self, name: str, spans: Sequence[tuple[int, int]], known: Sequence[Summary]) -> int:
+        """The first turn from which chapters may change: what lies before it is done. 0: nothing is to be done."""
+        standing = self.summaries(name, level=1)
+        inside = {number for chapter in standing for number in chapter.of}
+        opened = [first for first, _ in spans] + [s.first for s in known if s.id not in inside]
+        if not opened:
+            return 0
+        return min([*opened, *(c.first for c in standing if c.last >= min(opened) or c is standing[-1])])
 
     def _lines(self, name: str, state: State, first: int) -> list[Line]:
         page = state.page_of(first)
@@ -291,8 +296,8 @@ class Sleep:
         if isinstance(said, Unreadable):
             return _Told(rule, RULES, said.reason, said.raw)
         said = self.memory.redacted(said)
-        if why := doubtful(said, [f"{x.name}: {x.words}" for x in lines]):
-            return _Told(rule, RULES, why, said)
+        if doubtful(said, [f"{x.name}: {x.words}" for x in lines]):
+            return _Told(rule, RULES, "its turns do not bear it out", said)  # what they lack would be words of theirs
         return _Told(Extract(said, tuple(x.turn for x in lines)), self._by)
 
     def _leaf(self, k: Knowledge, name: str, told: _Told, lines: Sequence[Line]) -> list[Body]:

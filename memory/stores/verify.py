@@ -30,7 +30,7 @@ from memory.events import (
     StubsArranged,
     TextRedacted,
 )
-from memory.fact_events import FactWritten, TurnRemembered
+from memory.fact_events import FactWritten, SummaryWritten, TextRefused, TurnRemembered
 from memory.show import Shown, rows, table
 from memory.stores.files import INDEX_FOLDER, LOG_FILE, derived_lock, drop_derived
 from memory.stores.folds import CONVERSATION, Fold, fold_for
@@ -271,6 +271,8 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
     MemoryWorkFailed: lambda b: (b.raw,),
     FactWritten: lambda b: (b.fact.text, b.fact.subject, b.fact.attribute, b.fact.value, b.fact.tags),
     TurnRemembered: lambda b: (b.raw, *(o.text for o in b.outcomes)),
+    SummaryWritten: lambda b: (b.summary.text,),
+    TextRefused: lambda b: (b.raw,),
 }
 
 

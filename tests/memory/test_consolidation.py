@@ -295,6 +295,7 @@ def test_what_a_model_made_up_is_quarantined_and_nothing_else_changes(memory, sa
     assert memory.current == before
     assert memory.k.facts[3].state == "quarantined"
     assert memory.k.facts[3].sources == ()
+    assert memory.k.facts[3].why == "no source says so"  # and no word of it
 
 
 @pytest.mark.parametrize(

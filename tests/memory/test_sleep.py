@@ -16,6 +16,7 @@ from memory.longterm import LongTerm
 from memory.scope import Scope
 from memory.sleep import Sleep
 from memory.stores.care import begin_wipe
+from memory.stores.erase import erase
 from memory.stores.sql import Store
 from tests.memory.conftest import START
 
@@ -305,7 +306,23 @@ def test_a_model_s_summary_that_its_turns_do_not_bear_out_is_refused_on_the_reco
     assert {s.by for s in made} == {"rules"}
     refused = [e.body for e in store.events(memory.scope, kinds=[TextRefused.__name__])]
     assert [memory.words(r.raw) for r in refused] == [lie] * 2
-    assert all(r.reason and r.turns for r in refused)
+    assert all(r.reason == "its turns do not bear it out" and r.turns for r in refused)
+
+
+def test_a_summary_whose_words_were_erased_is_made_anew_of_what_is_left(talked, memory):
+    sleep = Sleep(memory)
+    sleep.summarise()
+    before = sleep.summaries(level=0)
+    assert "8,000" in memory.words(before[0].text)
+    erase(talked, "ana", "8,000").carry_out()
+    assert before[0].id not in {s.id for s in sleep.summaries()}
+    sleep.summarise()
+    after = sleep.summaries(level=0)
+    assert [(s.first, s.last) for s in after] == [(1, 10), (11, 20)]
+    assert after[1] == before[1]
+    assert "8,000" not in "".join(memory.words(s.text) for s in sleep.summaries())
+    assert sorted(n for chapter in sleep.summaries(level=1) for n in chapter.of) == sorted(s.id for s in after)
+    assert talked.knowledge("ana") == memory.knowledge
 
 
 def test_nobody_else_s_conversation_is_summarised(talked, store, time):
