@@ -302,6 +302,13 @@ class Store:
             rows = connection.execute(query.order_by(EVENT.c.version)).all()
         return inherited + [event_of(row) for row in rows]
 
+    def newest(self, stream: Stream, kind: str, most: int) -> list[Event]:
+        """A run's own last events of one kind, the newest first."""
+        query = select(*EVENT_COLUMNS).where(EVENT.c.stream == stream.id, EVENT.c.kind == kind)
+        with self.read() as connection:
+            rows = connection.execute(query.order_by(EVENT.c.version.desc()).limit(most)).all()
+        return [event_of(row) for row in rows]
+
     def _by_id(self, stream: int) -> Stream:
         with self.read() as connection:
             row = connection.execute(select(STREAM).where(STREAM.c.id == stream)).first()

@@ -1,0 +1,332 @@
+"""What people ask of their memory in the conversation itself, English and Chinese: one message, one act, or none.
+
+"What do you remember about me?", "that is wrong, it should be 8000", "no, my budget is 8000", "forget the peanuts",
+"remember that …". The patterns are narrow: a message that is taken for a command gets no answer from the model. What
+may be meant otherwise ("forget it, let's go on", "don't forget to buy milk", "忘了密码") is no act. Nothing is done
+here; answering.py does it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memory.language import is_cjk
+
+RECALL, CORRECT, FORGET, REMEMBER = "recall", "correct", "forget", "remember"
+LONGEST = 300  # characters; whoever writes more says more than one thing
+LONGEST_VALUE = 6  # words, where no name of a fact or of an attribute says what is meant
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What is asked. Of a correction: which fact, if it is named; else what it is about; else its old value."""
+
+    kind: str
+    about: str = ""  # "": everything about whoever asks
+    value: str = ""
+    old: str = ""
+    fact: int = 0
+    clear: bool = True  # False: only if there is a fact that it clearly means
+    chinese: bool = False
+
+
+def asked(message: str) -> Act | None:
+    """What the message asks of the memory; None where it asks something else, or may.
+
+    >>> asked("What do you remember about the budget?")
+    Act(kind='recall', about='the budget', value='', old='', fact=0, clear=True, chinese=False)
+    >>> asked("Forget it, let's go on.") is None
+    True
+    """
+    said = " ".join(message.split())
+    if not said or len(said) > LONGEST:
+        return None
+    for each in (*(_CHINESE if is_cjk(said) else ()), *_ENGLISH):
+        if (act := each(said)) is not None:
+            return act
+    return None
+
+
+# ── English ───────────────────────────────────────────────────────────────────────────────────────────
+
+_KIND = r"(?:(?:hey|hi|hello|ok(?:ay)?|so|and|well|now|please|thanks)[,.!]? )*"
+_WOULD = r"(?:(?:can|could|would|will) you (?:please )?|please )?"
+_END = r"(?:,? please)?\s*[.!?]*$"
+_DONE = r"(?:remember(?:ed)?|know|stored?|saved?|kept|noted)"
+_WORDS = r"(?:[^,;?]|(?<=\d),(?=\d))+?"  # the comma of a figure is none
+_VALUE, _OLD = rf"(?P<value>{_WORDS})", rf"(?P<old>{_WORDS})"
+
+_RECALL = re.compile(
+    rf"^{_KIND}{_WOULD}(?:(?:tell|show|list)(?: me)? )?(?:(?:all|everything)(?: that)? |what (?:exactly |all |else )?)"
+    rf"(?:(?:do|did|have) )?you (?:(?:still|currently|already|now) )?(?:have )?(?P<verb>{_DONE})"
+    rf"(?: (?:about|of|on|regarding) (?P<about>.+?)|(?: from(?: our)? (?:earlier|before)))?{_END}",
+    re.IGNORECASE,
+)
+_MEMORY_OF = re.compile(
+    rf"^{_KIND}{_WOULD}(?:(?:show|list|tell)(?: me)?|what(?:'s| is| are)(?: in)?|what do you have in) (?:all )?"
+    r"(?:your|the) (?:memory|memories)(?: (?:about|of|on) (?P<about>.+?))?" + _END,
+    re.IGNORECASE,
+)
+_ME = re.compile(r"^(?:me|us|myself|ourselves|my ?self|all of us)$", re.IGNORECASE)
+_ITSELF = re.compile(r"^(?:you|your|yourself|its?|that|this|them|it all)\b", re.IGNORECASE)
+
+
+def _recall(said: str) -> Act | None:
+    found = _RECALL.match(said) or _MEMORY_OF.match(said)
+    if not found:
+        return None
+    about = found["about"] or ""
+    verb = found.groupdict().get("verb") or "remember"
+    if verb.lower() == "know" and not _ME.match(about):
+        return None  # "what do you know about Python?" asks the model
+    if about and (_ITSELF.match(about) or re.search(r"[,;:]| and then ", about)):
+        return None
+    return Act(RECALL, "" if _ME.match(about) else about)
+
+
+_WRONG = (
+    r"(?:(?:(?:that|this|it)(?:['’]?s| is| was| isn['’]?t| is not) |you(?:['’]re| are) |you have (?:that|it) )"
+    r"(?:just |quite |completely |all )?(?:wrong|incorrect|false|not (?:right|correct|true)|right|correct|true"
+    r"|a mistake|mistaken)|wrong|incorrect)"
+)
+_DENIED = re.compile(r"(?:not|n['’]t|n['’]?t)\b", re.IGNORECASE)
+_SHOULD = re.compile(
+    rf"^(?P<no>(?:no|nope|sorry|wait)[,.!;:]+ ?(?:but )?)?(?P<wrong>{_WRONG}[,.!;:]* ?(?:[-–—] ?)?)?"
+    r"(?:it|that|this)(?:['’]s| is| should be| should have been| must be| ought to be| was| should say| should read)"
+    rf" (?:actually |really |now |in fact )?{_VALUE}(?:,? (?:and )?not {_OLD})?[.!]*$",
+    re.IGNORECASE,
+)
+_NOT_OLD = re.compile(
+    rf"^(?:no|nope|sorry|wait)[,.!;:]+ ?(?:it(?:['’]s| is) )?not {_OLD}[,;] ?(?:but |it(?:['’]s| is) )?{_VALUE}[.!]*$",
+    re.IGNORECASE,
+)
+_NOUN = r"(?:my|the|our) (?P<about>[a-z][\w'’-]*(?: [\w'’-]+){0,3}?)"
+_MINE = re.compile(
+    r"^(?:(?P<no>(?:no|nope|sorry|wait)[,.!;:]+ ?(?:that(?:['’]s| is) (?:wrong|not right)[,.!;:]+ ?)?)"
+    rf"|{_WRONG}[,.!;:]+ ?)(?:actually,? )?{_NOUN} (?:is|are|was|should be|should have been) "
+    rf"(?:actually |really |now |in fact )?{_VALUE}(?:,? (?:and )?not {_OLD})?[.!]*$",
+    re.IGNORECASE,
+)
+_MINE_NOT = re.compile(
+    rf"^(?:no[,.!;:]+ ?)?(?:actually,? )?{_NOUN} (?:is|are|should be) {_VALUE},? (?:and )?not {_OLD}[.!]*$",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"^(?:no[,.!;:]+ ?)?(?:fact )?f(?P<fact>\d{1,6})(?: is (?:wrong|incorrect|not (?:right|true))[,.!;:]* ?"
+    r"(?:(?:it|that) (?:should be|is) (?P<value>.+?))?| should (?:be|say) (?P<value2>.+?))[.!]*$",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"^(?:fine|ok(?:ay)?|good|right|wrong|true|false|correct|over|done|it|that|this|so|not|like|because|what|how|why|"
+    r"a (?:bit|lot|pity|shame|good|bad)\b.*|too\b.*|very\b.*|just\b.*|still\b.*|about\b.*)$",
+    re.IGNORECASE,
+)
+
+
+def _correct(said: str) -> Act | None:
+    if found := _NAMED.match(said):
+        return Act(CORRECT, value=found["value"] or found["value2"] or "", fact=int(found["fact"]))
+    for form in (_MINE, _MINE_NOT):
+        if (found := form.match(said)) and not _VAGUE.match(found["value"]):
+            old = found["old"] or ""
+            clear = bool(old) or found.groupdict().get("no") is None
+            return Act(CORRECT, found["about"], found["value"], old, clear=clear)
+    if found := _NOT_OLD.match(said):
+        return _by_value(found["value"], found["old"], clear=False)
+    found = _SHOULD.match(said)
+    if found and (found["no"] or found["wrong"]):
+        wrong = bool(found["wrong"]) and "should" in said.lower()
+        return _by_value(found["value"], found["old"] or "", clear=wrong and _says_wrong(found["wrong"]))
+    return None
+
+
+def _says_wrong(words: str) -> bool:
+    return bool(re.search(r"wrong|incorrect|false|mistake", words, re.IGNORECASE)) or bool(_DENIED.search(words))
+
+
+def _by_value(value: str, old: str, *, clear: bool) -> Act | None:
+    value = re.sub(r"^(?:the|a|an) (?=\d)", "", value)
+    if _VAGUE.match(value) or len(value.split()) > LONGEST_VALUE:
+        return None
+    return Act(CORRECT, value=value, old=old, clear=clear)
+
+
+_SAID = r"(?:(?:that|what(?:ever)?|everything|all|anything)(?: that)? )?(?:I|we) (?:(?:have|['’]ve) )?(?:just )?"
+_FORGET = re.compile(
+    rf"^{_KIND}(?:(?:(?:can|could|would|will) )?you (?:can |may |should )?(?:please )?|please |I want you to )?"
+    r"(?:forget|stop remembering|don['’]?t remember|(?:delete|remove) from your memory)"
+    rf" (?:(?:about )?{_SAID}(?:said|told you|mentioned|wrote|asked)(?: you)? (?:about|of|regarding) "
+    r"|(?:what|everything|all|anything)(?: that)? (?:you (?:still )?)?(?:know|remember|have)? ?"
+    r"(?:about|of|on|regarding) "
+    rf"|about |the fact that |that )?(?P<about>.+?){_END}",
+    re.IGNORECASE,
+)
+# Said to people, not to a memory; or a clause follows, or it is no thing.
+_NOT_FORGOTTEN = re.compile(
+    r"^(?:it|that|this|them|about it|to\b.*|how\b.*|where\b.*|when\b.*|why\b.*|who\b.*|what\b.*|whether\b.*|if\b.*"
+    r"|you\b.*|your\b.*|yourself|not|one thing|something"
+    r"|the (?:rest|above|(?:last|previous) (?:one|message|part|point))"
+    r"|I (?:said|asked|mentioned|ever)\b.*|all that|all this|the question|my (?:last )?question|for (?:now|a)\b.*)$",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(r"[,;:?]|\b(?:and (?:then|let|tell|go)|for now|if|unless|because)\b", re.IGNORECASE)
+_PLAINLY = re.compile(rf"{_SAID}(?:said|told|mentioned|wrote)|you (?:know|remember)|memory", re.IGNORECASE)
+ALL = re.compile(
+    r"^(?:me|us|everything|all|all of it|everything you (?:know|remember)|you (?:know|remember) about me"
+    r"|我|所有|一切|全部)$",
+    re.IGNORECASE,
+)
+
+
+def _forget(said: str) -> Act | None:
+    found = _FORGET.match(said)
+    if not found or _GOES_ON.search(found["about"]):
+        return None
+    about = found["about"]
+    if number := re.fullmatch(r"(?:fact )?f(\d{1,6})", about, re.IGNORECASE):
+        return Act(FORGET, fact=int(number[1]))
+    if _NOT_FORGOTTEN.match(about):
+        return None
+    return Act(FORGET, about, clear=bool(_PLAINLY.search(said) or ALL.match(about)))
+
+
+_REMEMBER = re.compile(
+    rf"^{_KIND}(?:(?:can|could|would|will) you (?:please )?|please |I want you to |do )?"
+    r"(?:remember|note|keep in mind|make a note|memorize|memorise|(?:please )?don['’]?t forget)"
+    r"(?: that |: ?|, ?that )(?P<what>.+?)[.!]*$",
+    re.IGNORECASE,
+)
+# "Remember that time in Rome?" recalls; it tells nothing.
+_TIME = re.compile(
+    r"^(?:(?:one|first|last|other|old|crazy|great|funny|little|weird|amazing) )*(?:time|day|night|evening|morning"
+    r"|summer|winter|guy|man|woman|song|movie|film|book|place|trip|party|restaurant|conversation|discussion|joke|story"
+    r"|thing)\b",
+    re.IGNORECASE,
+)
+
+
+def _remember(said: str) -> Act | None:
+    found = _REMEMBER.match(said)
+    if not found or said.endswith("?") or _TIME.match(found["what"]) or len(found["what"].split()) < 2:
+        return None
+    return Act(REMEMBER, found["what"])
+
+
+# ── Chinese ───────────────────────────────────────────────────────────────────────────────────────────
+
+_PLEASE = (
+    r"(?:(?:请问?|麻烦|那么?|好的?|嗯|对了|现在)[，, ]?)*(?:你)?(?:能不能|可以|能|可不可以|帮我|给我)?"
+    r"(?:告诉我|说说|列出|列一下|看看)?(?:一下)?"
+)
+_STOP = r"[吗呢吧啊呀]?[。！？?!. ]*$"
+_WHAT = r"(?:些什么|什么|哪些|多少)(?:事情?|内容|信息|东西)?"
+
+_RECALL_ZH = re.compile(
+    rf"^{_PLEASE}(?:你)?(?:现在|目前|还|都|到底|究竟)*(?:记得|记住|记着|记下|知道)(?:了)?"
+    rf"(?:(?:关于|有关)(?P<about>.+?)的?|(?P<me>我(?:们)?(?:的)?))?(?:{_WHAT}|一切){_STOP}"
+    rf"|^{_PLEASE}(?:关于|有关|对于?)(?P<about2>.+?)[，, ]?你(?:现在|目前|还|都)*(?:记得|记住|知道)了?{_WHAT}{_STOP}",
+)
+_MEMORY_ZH = re.compile(rf"^{_PLEASE}你(?:的)?记忆(?:里|中|库里)?(?:都|现在)*有{_WHAT}{_STOP}")
+
+
+def _recall_chinese(said: str) -> Act | None:
+    if _MEMORY_ZH.match(said):
+        return Act(RECALL, chinese=True)
+    found = _RECALL_ZH.match(said)
+    if not found:
+        return None
+    about = (found["about"] or found["about2"] or "").strip("的 ")
+    if "知道" in said and not (found["me"] or about in ("我", "我们")):
+        return None
+    if about.startswith(("你", "它", "这", "那")) or re.search("[，,；;]", about):
+        return None
+    return Act(RECALL, "" if about in ("我", "我们") else about, chinese=True)
+
+
+_NO = r"(?:不对|不是的?|错了|不正确|(?:这|那|它|这个|那个)(?:是)?(?:不对|错的?|不正确)的?了?|你?记错了|弄错了)"
+_ZH = "[^，,；;？?]+?"
+_VALUE_ZH, _OLD_ZH = rf"(?P<value>{_ZH})", rf"(?P<old>{_ZH})"
+_SHOULD_ZH = re.compile(
+    rf"^(?P<no>{_NO})[，,。！!；; ]+(?P<should>应该|应当)?(?:其实|正确的|实际上)*(?:是|为){_VALUE_ZH}"
+    rf"(?:[，,]?(?:而)?不是{_OLD_ZH})?[。！!.]*$"
+)
+_NOT_OLD_ZH = re.compile(rf"^(?:不对[，,。 ]*)?不是{_OLD_ZH}[，,；; ](?:而)?(?:应该|应当)?是{_VALUE_ZH}[。！!.]*$")
+_MINE_ZH = re.compile(
+    rf"^(?:{_NO})[，,。！!；; ]+(?:其实|实际上)?(?:我们?的)(?P<about>[^，,；;？?是]{{1,10}}?)(?:应该|应当|其实|现在)*是"
+    rf"{_VALUE_ZH}(?:[，,]?(?:而)?不是{_OLD_ZH})?[。！!.]*$"
+)
+_NAMED_ZH = re.compile(
+    r"^(?:不对[，, ]*)?f(?P<fact>\d{1,6})(?:是)?(?:错的?了?|不对)?[，,。 ]*(?:应该|应当)(?:是|为)"
+    r"(?P<value>.+?)[。！!.]*$",
+    re.IGNORECASE,
+)
+_VAGUE_ZH = re.compile(r"^(?:这样|那样|的|吗|吧|我|你|他|她|对|错|因为.*|什么.*|怎么.*|说.*|没.*|不.*)$")
+
+
+def _correct_chinese(said: str) -> Act | None:
+    if found := _NAMED_ZH.match(said):
+        return Act(CORRECT, value=found["value"], fact=int(found["fact"]), chinese=True)
+    if (found := _MINE_ZH.match(said)) and not _VAGUE_ZH.match(found["value"]):
+        return Act(CORRECT, found["about"], found["value"], found["old"] or "", clear=bool(found["old"]), chinese=True)
+    for form in (_NOT_OLD_ZH, _SHOULD_ZH):
+        found = form.match(said)
+        if found and not _VAGUE_ZH.match(found["value"]) and len(found["value"]) <= LONGEST_VALUE * 3:
+            clear = bool(found.groupdict().get("should")) and not found["no"].startswith("不是")
+            return Act(CORRECT, value=found["value"], old=found["old"] or "", clear=clear, chinese=True)
+    return None
+
+
+_FORGET_ZH = re.compile(
+    rf"^(?:(?:请|麻烦|那|好的?)[，, ]?)*(?:你)?(?:可以|能不能|帮我|把)*(?:"
+    r"(?:忘掉|忘却|删掉|别再记着?|不要再记着?|不要记住|别记着)(?P<a>.+?)"
+    r"|(?<=请)(?:你)?(?:忘了|忘记)(?P<b>.+?)"
+    r"|(?:忘了|忘记)(?=.{0,2}我.{0,3}(?:说|提))(?P<c>.+?)"
+    r"|(?P<d>.+?)(?:给)?(?:忘了|忘掉|忘记|从记忆(?:里|中)删(?:掉|除)))"
+    rf"(?:的?(?:这件|那件)?(?:事情?|内容|信息|记忆))?{_STOP}"
+)
+_ABOUT_ZH = re.compile(
+    r"^(?:我(?:之前|刚才|以前)?(?:说|提|讲|告诉你)(?:过|到|的)*的?)?(?:所有|一切)?(?:你(?:记得|知道)的)?(?:关于|有关)?"
+    r"(?:我的)?(?P<about>.+?)的?$"
+)
+_NO_THING_ZH = re.compile(r"^(?:它|他|她|这|那|带|买|说|做|去|问|告诉|吧|了)")
+_PLAINLY_ZH = re.compile("说|提|记得|知道|关于|记忆")
+
+
+def _forget_chinese(said: str) -> Act | None:
+    found = _FORGET_ZH.match(said)
+    if not found or re.search("[，,；;：:]", said.rstrip("。！？?!")) or "别忘" in said or "不要忘" in said:
+        return None
+    if found["d"] and "把" not in said[: said.index(found["d"])]:
+        return None  # 我忘了: they forgot something themselves
+    inner = _ABOUT_ZH.match(found["a"] or found["b"] or found["c"] or found["d"])
+    about = inner["about"] if inner else ""
+    if number := re.fullmatch(r"f(\d{1,6})", about, re.IGNORECASE):
+        return Act(FORGET, fact=int(number[1]), chinese=True)
+    if not about or _NO_THING_ZH.match(about):
+        return None
+    return Act(FORGET, about, clear=bool(_PLAINLY_ZH.search(said) or ALL.match(about)), chinese=True)
+
+
+_REMEMBER_ZH = re.compile(
+    r"^(?:(?:请|麻烦)[，, ]?)?(?:你)?(?:要|一定要|帮我|可以|能不能)?(?:记住|记下来?|记一下|别忘了|不要忘记)[，,：: ]*"
+    r"(?P<what>.+?)[。！!.]*$"
+)
+_STATES_ZH = re.compile(r"^(?!了|的|这|那)(?:我|他|她|它|.{1,8}(?:是|在|有|要|叫|住|喜欢|不)).{3,}")
+
+
+def _remember_chinese(said: str) -> Act | None:
+    found = _REMEMBER_ZH.match(said)
+    if not found or re.search(r"[吗呢？?]$|什么", said) or not _STATES_ZH.match(found["what"]):
+        return None
+    return Act(REMEMBER, found["what"], chinese=True)
+
+
+_ENGLISH: tuple[Callable[[str], Act | None], ...] = (_recall, _correct, _forget, _remember)
+_CHINESE: tuple[Callable[[str], Act | None], ...] = (
+    _recall_chinese,
+    _correct_chinese,
+    _forget_chinese,
+    _remember_chinese,
+)

@@ -1,0 +1,166 @@
+"""What is taken for a word to the memory, and, as important, what is not."""
+
+import pytest
+
+from memory.people import CORRECT, FORGET, RECALL, REMEMBER, asked
+
+RECALLS = [
+    ("What do you remember?", ""),
+    ("what do you remember about me?", ""),
+    ("So, what do you still remember about us?", ""),
+    ("What do you know about me?", ""),
+    ("Please tell me what you remember about me.", ""),
+    ("Can you show me everything you know about me?", ""),
+    ("What do you remember about the budget?", "the budget"),
+    ("what have you stored about me", ""),
+    ("What is in your memory?", ""),
+    ("Show me your memories about Lisbon", "Lisbon"),
+    ("你记得什么？", ""),
+    ("你都记得我什么？", ""),
+    ("你还记得关于预算的什么事？", "预算"),
+    ("关于预算，你记得什么？", "预算"),
+    ("你知道我哪些事情？", ""),
+    ("你的记忆里有什么？", ""),
+]
+CORRECTIONS = [
+    ("That is wrong, it should be 8000.", ("", "8000", "", 0, True)),
+    ("That's wrong. It should be 8,000 euros!", ("", "8,000 euros", "", 0, True)),
+    ("No, that's not right, it should be Tuesday", ("", "Tuesday", "", 0, True)),
+    ("No, it should be 8000", ("", "8000", "", 0, False)),
+    ("No, it's 8000, not 5000", ("", "8000", "5000", 0, False)),
+    ("No, not 5000, 8000", ("", "8000", "5000", 0, False)),
+    ("No, my budget is 8000.", ("budget", "8000", "", 0, False)),
+    ("That's wrong, my moving budget is 8000 euros", ("moving budget", "8000 euros", "", 0, True)),
+    ("My budget is 8000, not 5000.", ("budget", "8000", "5000", 0, True)),
+    ("f3 should be 8000", ("", "8000", "", 3, True)),
+    ("f3 is wrong, it should be 8000.", ("", "8000", "", 3, True)),
+    ("f12 is wrong", ("", "", "", 12, True)),
+    ("不对，应该是8000", ("", "8000", "", 0, True)),
+    ("错了，应该是8000元。", ("", "8000元", "", 0, True)),
+    ("不对，我的预算是8000", ("预算", "8000", "", 0, False)),
+    ("不是5000，是8000", ("", "8000", "5000", 0, False)),
+    ("f3应该是8000", ("", "8000", "", 3, True)),
+]
+FORGETTINGS = [
+    ("Forget what I said about peanuts.", ("peanuts", 0, True)),
+    ("Please forget everything you know about my job", ("my job", 0, True)),
+    ("forget about Lisbon", ("Lisbon", 0, False)),
+    ("Forget my old address.", ("my old address", 0, False)),
+    ("Can you forget that I live in Lyon?", ("I live in Lyon", 0, False)),
+    ("forget f7", ("", 7, True)),
+    ("Forget everything about me", ("me", 0, True)),
+    ("请忘掉花生过敏的事", ("花生过敏", 0, False)),
+    ("忘掉我说过的关于花生的事。", ("花生", 0, True)),
+    ("把我的地址忘了吧", ("地址", 0, False)),
+    ("请忘记我的电话号码", ("电话号码", 0, False)),
+    ("忘掉f7", ("", 7, True)),
+]
+REMEMBERINGS = [
+    ("Remember that my flight leaves at nine.", "my flight leaves at nine"),
+    ("Please remember: the code is 4711", "the code is 4711"),
+    ("Don't forget that I am allergic to nuts!", "I am allergic to nuts"),
+    ("can you note that we meet on Monday", "we meet on Monday"),
+    ("请记住，我对花生过敏。", "我对花生过敏"),
+    ("记一下：会议是星期二", "会议是星期二"),
+]
+NOTHING = [
+    "Forget it, let's go on.",
+    "Forget it.",
+    "forget that",
+    "Forget about it!",
+    "Don't forget to buy milk.",
+    "don't forget the milk",
+    "I forgot.",
+    "I forgot my password",
+    "I forget what I said about the trip",
+    "Forget what I just said",
+    "Let's forget about the budget for now.",
+    "Forget the budget for now, what about the date?",
+    "Never forget where you come from",
+    "How do people forget things?",
+    "Could you forget something if I asked?",
+    "How does memory work?",
+    "What do people remember about their childhood?",
+    "What do you know about Python?",
+    "What do you know?",
+    "What do you remember from your training?",
+    "What do you remember about your training?",
+    "Do you remember my name?",
+    "Do you remember what I said about the budget?",
+    "I remember everything.",
+    "Remember that time in Rome?",
+    "Remember that time we went to Rome",
+    "Remember that?",
+    "Remember to buy milk.",
+    "I can't remember that my flight is at nine.",
+    "That is wrong.",
+    "You are wrong about that, and it should be obvious.",
+    "It should be sunny tomorrow.",
+    "It is 8000.",
+    "My budget is 8000.",
+    "No, it is fine.",
+    "No, that is too expensive.",
+    "No, thanks.",
+    "No, my sister is coming too, and she should be there at 9.",
+    "Is it wrong that it should be 8000?",
+    "The word 'forget' should be banned",
+    "Write a poem that begins with: forget me not, and ends with remember me",
+    "",
+    "   ",
+    "别忘了买牛奶",
+    "我忘了",
+    "我忘了带钥匙",
+    "忘了密码怎么办",
+    "忘记密码了",
+    "忘了说，我明天不在",
+    "算了，忘了它吧",
+    "忘了吧",
+    "你记得我的名字吗？",
+    "你记得昨天发生了什么吗？",
+    "你知道什么是机器学习吗？",
+    "记住了吗？",
+    "你记住我说的了吗",
+    "记忆是什么？",
+    "不对，应该是这样",
+    "不是我",
+    "应该是8000吧",
+    "我的预算是8000",
+    "不是的，我没说过",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "about"), RECALLS)
+def test_asking_what_is_remembered(message, about):
+    act = asked(message)
+    assert act
+    assert (act.kind, act.about) == (RECALL, about)
+
+
+@pytest.mark.parametrize(("message", "expected"), CORRECTIONS)
+def test_correcting(message, expected):
+    act = asked(message)
+    assert act
+    assert (act.kind, act.about, act.value, act.old, act.fact, act.clear) == (CORRECT, *expected)
+
+
+@pytest.mark.parametrize(("message", "expected"), FORGETTINGS)
+def test_forgetting(message, expected):
+    act = asked(message)
+    assert act
+    assert (act.kind, act.about, act.fact, act.clear) == (FORGET, *expected)
+
+
+@pytest.mark.parametrize(("message", "what"), REMEMBERINGS)
+def test_remembering(message, what):
+    act = asked(message)
+    assert act
+    assert (act.kind, act.about) == (REMEMBER, what)
+
+
+@pytest.mark.parametrize("message", NOTHING)
+def test_what_may_be_meant_otherwise_is_no_act(message):
+    assert asked(message) is None
+
+
+def test_a_long_message_says_more_than_one_thing():
+    assert asked("Forget the peanuts. " + "And another thing. " * 20) is None
