@@ -34,6 +34,7 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
         Entry("live", ":material/monitoring:", is_default=True),
         Entry("turn", ":material/account_tree:"),
         Entry("diff", ":material/difference:"),
+        Entry("evictions", ":material/logout:"),
     ),
 }
 

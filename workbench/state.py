@@ -27,11 +27,13 @@ from memory.stores.sql import Store, Stream, default_path
 from memory.stores.vector_source import StoredVectors
 from workbench import components
 from workbench.views import diff as diff_view
+from workbench.views import evictions as evictions_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
 from workbench.views.diff import DiffView
+from workbench.views.evictions import EvictionsView
 from workbench.views.retrieval import RetrievalView
 from workbench.views.rows import ChatRow
 from workbench.views.turn import TurnView
@@ -253,6 +255,16 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
     return _trace(open_store(), here.scope, here.stream.version, here.generation, here.at, round_)
 
 
+def evictions(here: Place) -> EvictionsView:
+    """All up to the shown turn."""
+    return _evictions(open_store(), here.scope, here.stream.version, here.generation, here.turn)
+
+
+@lru_cache(maxsize=20)
+def _evictions(store: Store, scope: Scope, version: int, generation: int, turn: int | None) -> EvictionsView:
+    return evictions_view.evictions(store, scope, turn)
+
+
 def difference(here: Place, chosen: Chosen) -> DiffView:
     """Turn `a` of the other run, or of this one, against turn `b` of this one."""
     other = open_store().require(here.scope.at(chosen.run_a))
@@ -339,7 +351,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 
 def forget() -> None:
     """Drop everything that is kept, stores too."""
-    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference):
+    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _evictions):
         kept.cache_clear()
 
 

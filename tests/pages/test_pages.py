@@ -14,7 +14,7 @@ from memory.models.chat import Answer
 from memory.stores.sql import FILE, Store
 
 PAGES = ["live", "turn"]  # those with a scrubber and a page to read
-ALL = [*PAGES, "diff"]
+ALL = [*PAGES, "diff", "evictions"]
 Run = Callable[..., AppTest]
 
 
@@ -74,6 +74,16 @@ def test_the_diff_groups_changes_by_cause(app: Run, demo: Path, lang: str):
     causes = {cause["kind"]: cause for cause in data(at, "diff")["causes"]}
     assert "moving budget" in causes["recalled"]["title"]
     assert {change["section"] for change in causes["said"]["changes"]} == {"new"}
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_eviction_says_what_it_cost(app: Run, demo: Path, lang: str):
+    at = app(demo, "evictions", user="ana", conv="house-move", lang=lang)
+    assert not at.exception
+    rows = data(at, "table")["rows"]
+    assert rows
+    assert any(not row["chosen"] for row in rows)
+    assert all("lru" in row["why"].lower() for row in rows)
 
 
 def test_the_diff_of_turns_that_are_not_there_takes_the_nearest(app: Run, demo: Path):

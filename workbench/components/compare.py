@@ -70,17 +70,19 @@ def _run(label: str, runs: list[str], chosen: str, say: Words) -> None:
 def figures(view: DiffView, say: Words) -> list[tuple[str, str]]:
     moved = view.b.tokens - view.a.tokens
     return [
-        (say("diff.figure.tokens"), f"{view.a.tokens:,} → {view.b.tokens:,}"),
+        (say("diff.figure.before"), f"{view.a.tokens:,}"),
+        (say("diff.figure.after"), f"{view.b.tokens:,}"),
         (say("diff.figure.moved"), f"{moved:+,}"),
-        (say("diff.figure.cost"), f"{_cost(view.a.cost_usd, say)} → {_cost(view.b.cost_usd, say)}"),
+        (say("diff.figure.cost"), _cost(view, say)),
         (say("diff.figure.changes"), say.number(view.changes)),
-        (say("diff.figure.causes"), say.number(len(view.causes))),
         (say("diff.figure.same"), say.number(view.same)),
     ]
 
 
-def _cost(value: float | None, say: Words) -> str:
-    return say("trace.figure.none") if value is None else say.amount(value, "usd")
+def _cost(view: DiffView, say: Words) -> str:
+    """In money, and by how much it moved; nothing where a price is not known."""
+    a, b = view.a.cost_usd, view.b.cost_usd
+    return say("trace.figure.none") if a is None or b is None else f"{say.amount(b, 'usd')} ({b - a:+.4f})"
 
 
 def told_settings(view: DiffView, say: Words) -> None:

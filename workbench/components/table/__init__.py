@@ -13,7 +13,7 @@ _table = part("table")
 
 
 def candidates(
-    rows: Sequence[CandidateRow],
+    considered: Sequence[CandidateRow],
     say: Words,
     key: str,
     on_page: Callable[[], None] | None = None,
@@ -21,28 +21,32 @@ def candidates(
     score: str = "candidates.score",
     channels: Sequence[str] = (),
 ) -> Any:
-    top = max((abs(row.score) for row in rows), default=0) or 1
+    top = max((abs(row.score) for row in considered), default=0) or 1
+    lines = [
+        {
+            "key": f"{i}.{row.page}",
+            "page": row.page,
+            "stub": visible(row.stub, 160) or f"[p{row.page}]",
+            "turn": say("candidates.turn", turn=row.turn) if row.turn else "",
+            "score": say.score(row.score),
+            "parts": _parts(row, channels, say),
+            "width": round(100 * abs(row.score) / top, 1),
+            "chosen": not row.dropped,
+            "why": say.reason(row.dropped) if row.dropped else say(chosen),
+        }
+        for i, row in enumerate(considered)
+    ]
+    head = [say("candidates.page"), say(score), say("candidates.why")]
+    return rows(lines, head, say("candidates.label"), key, on_page)
+
+
+def rows(
+    lines: Sequence[dict[str, Any]], head: Sequence[str], label: str, key: str, on_page: Callable[[], None] | None
+) -> Any:
+    """A table of pages: a name that opens the page, a figure with a bar, a tick or a cross with the reason."""
     return _table(
         key=key,
-        data={
-            "head": [say("candidates.page"), say(score), say("candidates.why")],
-            "label": say("candidates.label"),
-            "rows": [
-                {
-                    "key": f"{i}.{row.page}",
-                    "page": row.page,
-                    "stub": visible(row.stub, 160) or f"[p{row.page}]",
-                    "turn": say("candidates.turn", turn=row.turn) if row.turn else "",
-                    "score": say.score(row.score),
-                    "parts": _parts(row, channels, say),
-                    "width": round(100 * abs(row.score) / top, 1),
-                    "chosen": not row.dropped,
-                    "why": say.reason(row.dropped) if row.dropped else say(chosen),
-                }
-                for i, row in enumerate(rows)
-            ],
-            "may_read": on_page is not None,
-        },
+        data={"head": list(head), "label": label, "rows": list(lines), "may_read": on_page is not None},
         on_page_change=on_page or (lambda: None),
     )
 
