@@ -29,9 +29,21 @@ from memory.scope import Scope
 from memory.settings import Settings
 from memory.state import State
 from memory.stores import jobs
-from memory.stores.jobs import BOOKMARK, DONE, FAILED, Job, Outcome
+from memory.stores.jobs import BOOKMARK, DONE, FAILED, SUMMARY, Job, Outcome
 from memory.stores.lease import leased
-from memory.work import Asked, improve, keywords_of, log_asked, namer, note_unreadable, wants_bookmark
+from memory.work import (
+    Asked,
+    improve,
+    keywords_of,
+    log_asked,
+    memory_llm,
+    namer,
+    note_unreadable,
+    put_summary,
+    summary_of,
+    wants_bookmark,
+    wants_summary,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -42,6 +54,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WAIT_S = 60.0  # for a step of the conversation to end, before an answer is written
+UNREADABLE = "the model's answer could not be used"
 BATCH = 20  # pages in one call
 LOOK_S = 0.1  # how soon the end of the program is seen
 
@@ -75,7 +88,7 @@ class _Did:
 # ── what is queued ────────────────────────────────────────────────────────────────────────────────────
 
 Wants = Callable[[Page, Settings], bool]
-KINDS: dict[str, Wants] = {BOOKMARK: wants_bookmark}
+KINDS: dict[str, Wants] = {BOOKMARK: wants_bookmark, SUMMARY: wants_summary}
 
 
 def wanted(bodies: Sequence[Body], after: State) -> list[tuple[str, str, str]]:
@@ -97,7 +110,7 @@ def _job(kind: str, page: Page, state: State) -> tuple[str, str, str]:
 
 
 def _maker(kind: str, settings: Settings) -> str:
-    return {BOOKMARK: settings.bookmarks}[kind]
+    return {BOOKMARK: settings.bookmarks, SUMMARY: "llm"}[kind]
 
 
 def queueing(
@@ -165,11 +178,32 @@ class _Doing:
             for outcome in outcomes:
                 if isinstance(outcome, Unreadable):
                     note_unreadable(pager, BOOKMARK, outcome.pages, llm, outcome.reason, outcome.raw)
-                    unread |= dict.fromkeys(outcome.pages, f"the model's answer could not be used: {outcome.reason}")
+                    unread |= dict.fromkeys(outcome.pages, f"{UNREADABLE}: {outcome.reason}")
                 else:
                     self._take(pager, mine, outcome)
             self.did.failed += unread
             return self._commit(pager, job, unread)
+
+    def summary(self, store: Store, job: Job) -> Outcome:
+        """A model's summary of the page, in place of the extract."""
+        pager, number = self._pager(job.scope), int(job.key)
+        settings, asked = pager.state.settings, Asked()
+        page = pager.state.pages.get(number)
+        if page is None or not wants_summary(page, settings):
+            return Outcome()
+        llm = memory_llm(settings, SUMMARY)
+        try:
+            told = summary_of(pager, page, self._caller, asked, tries=self._tries)
+        except ModelError as error:
+            return self._not_answered(job, pager, [number], llm, asked, error)
+        with _held(pager):
+            log_asked(pager, SUMMARY, llm, asked)
+            if isinstance(told, Unreadable):
+                note_unreadable(pager, SUMMARY, told.pages, llm, told.reason, told.raw)
+                self.did.failed.append(number)
+                return self._commit(pager, job, {number: f"{UNREADABLE}: {told.reason}"})
+            (self.did.improved if put_summary(pager, page, told) else self.did.changed).append(number)
+            return self._commit(pager, job, {})
 
     def _waiting(self, job: Job, pager: Pager) -> list[Page]:
         """The job's page, then all that wait for the same."""
@@ -230,7 +264,7 @@ def does(
     `caller`: how models are called; by default with the keys of the environment. `most`: pages in one call.
     """
     doing = _Doing(store, caller or Caller(), tries, most, did or _Did())
-    return {BOOKMARK: doing.bookmark}
+    return {BOOKMARK: doing.bookmark, SUMMARY: doing.summary}
 
 
 # ── the thread of an engine ───────────────────────────────────────────────────────────────────────────

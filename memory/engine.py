@@ -24,7 +24,7 @@ from memory.events import PagesRecalled
 from memory.journal import MemoryJournal
 from memory.look import Window, window_now
 from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
-from memory.operations import ROOMY, TOOLS, Operation, Speech, of_answer, of_call, offer, offered, schema
+from memory.operations import ROOMY, Operation, Speech, of_answer, of_call, offer, offered, schema, tools
 from memory.pager import Pager, Said
 from memory.pages import Page
 from memory.prompt import MARKS, Message, call_tokens, offers_recall
@@ -208,7 +208,7 @@ class Engine(Shown):
         s = self.state.settings
         self._protocol = (protocol, why)
         roomy = s.llm != OFFLINE and protocol == "tools" and s.window_tokens >= ROOMY
-        self.pager.offers(offer(protocol, offered(s.operations, roomy=roomy)))
+        self.pager.offers(offer(protocol, offered(s.operations, roomy=roomy), s.recall_level))
 
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -272,7 +272,7 @@ class Engine(Shown):
             text=self.pager.journal.words(reply.text),
             step=self.state.step,
             turn=reply.number,
-            recalled=tuple(step.served.recalled),
+            recalled=tuple(dict.fromkeys(step.served.recalled)),
             prompt_tokens=step.used.prompt_tokens,
             completion_tokens=step.used.completion_tokens,
             cost_usd=step.used.cost_usd,
@@ -350,7 +350,7 @@ class Engine(Shown):
         if told.protocol == "schema":
             known = [] if final else names(self.pager, step.served)
             return {"tools": [], "tool_choice": "auto", "schema": schema(known, told.operations)}
-        return {"tools": [TOOLS[name] for name in told.operations], "tool_choice": "none" if final else "auto"}
+        return {"tools": tools(told.operations, told.level), "tool_choice": "none" if final else "auto"}
 
     def _commit(self, *, durable: bool = True, last: bool = False) -> None:
         """One on the way is seen by everybody at once, and on the disk for good with the next that is `durable`.

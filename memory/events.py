@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type
 import orjson
 
 from memory.errors import StoreDamaged, StoreTooNew
-from memory.pages import Bookmark
+from memory.pages import Bookmark, Gist
 from memory.turns import Call, Turn
 
 T = TypeVar("T")
@@ -155,6 +155,14 @@ class BookmarkMade(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class PageSummarised(Body):
+    """Its summary, made by rule when it closes, perhaps made anew by a model later."""
+
+    page: int
+    gist: Gist
+
+
+@dataclass(frozen=True, slots=True)
 class PageEvicted(Body):
     page: int
     policy: str
@@ -225,6 +233,7 @@ class PagePagedIn(Body):
     tokens: int
     thrash: bool
     until: int  # last step it stays
+    level: str = "text"  # what of it came: text, or summary
 
 
 @dataclass(frozen=True, slots=True)

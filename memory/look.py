@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memory import show
-from memory.pages import Page, guest_tokens
+from memory.pages import Page
 from memory.show import Shown
 from memory.state import State
 from memory.turns import Words
@@ -141,7 +141,7 @@ def segments(state: State, now: Fill) -> list[Segment]:
         Segment("facts", "facts", "facts", now.facts),
         Segment("stubs", "stubs", "stubs", now.stubs),
     ]
-    parts += [Segment(p.name, "recalled", p.name, scaled(state, guest_tokens(p.turns))) for p in state.guests]
+    parts += [Segment(p.name, "recalled", p.name, scaled(state, p.guest_tokens)) for p in state.guests]
     parts += [
         Segment(p.name, "resident" if p.closed else "new", p.name, scaled(state, p.tokens))
         for p in state.residents

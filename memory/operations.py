@@ -19,6 +19,7 @@ from typing import Any
 
 from memory.errors import UnknownName
 from memory.jsontext import object_in, string_at, without_thoughts
+from memory.pages import SUMMARY, TEXT
 from memory.prompt import INSTRUCTIONS, RECALL_TOOL, Offer
 from memory.redaction import clean
 
@@ -33,6 +34,7 @@ class Recall:
     call: str
     pages: tuple[str, ...]  # as the model wrote them: "p3", "p3-p41"
     question: str
+    full: bool = False  # the text of the pages, where their summaries would come first
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,19 @@ TOOLS: dict[str, dict[str, Any]] = {
     "forget": _tool("forget", "Forget what is remembered about something.", what=_TEXT),
 }
 NAMES = tuple(TOOLS)
+_FULL = {"type": "boolean", "description": "The whole text of the pages, not their summaries first."}
+
+
+def tools(operations: Sequence[str], level: str = TEXT) -> list[dict[str, Any]]:
+    """The tools of these operations; where summaries come first, a recall can ask for the text."""
+    found = [TOOLS[name] for name in operations]
+    if level != SUMMARY:
+        return found
+    function = RECALL_TOOL["function"]
+    parameters = function["parameters"]
+    full = {**parameters, "properties": {**parameters["properties"], "full": _FULL}}
+    recall = {**RECALL_TOOL, "function": {**function, "parameters": full}}
+    return [recall if tool is RECALL_TOOL else tool for tool in found]
 
 
 def offered(setting: str, *, roomy: bool) -> tuple[str, ...]:
@@ -139,7 +154,8 @@ EXAMPLES = {
 
 def _recall(call: str, arguments: Mapping[str, Any]) -> Operation:
     pages = tuple(clean(str(ref)) for ref in _listed(arguments.get("page_ids"))[:MOST_REFS])
-    return Recall(call, pages, _text(arguments.get("question")))
+    full = str(arguments.get("full", "")).strip().lower() in ("true", "1", "yes")
+    return Recall(call, pages, _text(arguments.get("question")), full)
 
 
 def _search(call: str, arguments: Mapping[str, Any]) -> Operation:
@@ -213,6 +229,12 @@ _ARGUMENT = {"search_memory": "query", "remember": "text", "forget": "what"}  # 
 KEYS = ("recall", "question", *_PROPERTIES, "reply")
 
 
+_SUMMARY_FIRST = {
+    "tools": "\nA page comes back as its <summary> first; recall it again, or with full=true, to read it whole.",
+    "schema": "\nA page comes back as its <summary> first; recall it again to read it whole.",
+}
+
+
 def schema(pages: Sequence[str], operations: Sequence[str] = ("recall",)) -> dict[str, Any]:
     """The shape of an answer; `pages` are the names that may be recalled. Without any, only a reply is left."""
     properties: dict[str, Any] = {}
@@ -230,14 +252,16 @@ def schema(pages: Sequence[str], operations: Sequence[str] = ("recall",)) -> dic
     }
 
 
-def offer(protocol: str, operations: tuple[str, ...]) -> Offer:
-    """What a prompt says and weighs under this protocol with these operations."""
+def offer(protocol: str, operations: tuple[str, ...], level: str = TEXT) -> Offer:
+    """What a prompt says and weighs under this protocol with these operations; `level`: what a recall brings first."""
+    first = _SUMMARY_FIRST.get(protocol, "") if level == SUMMARY else ""
     if protocol == "tools":
-        return Offer(operations, beside=json.dumps([TOOLS[name] for name in operations]))
-    told = SCHEMA_INSTRUCTIONS + _AS_JSON
+        told = INSTRUCTIONS + first
+        return Offer(operations, protocol, told, INSTRUCTIONS, json.dumps(tools(operations, level)), level)
+    told = SCHEMA_INSTRUCTIONS + first + _AS_JSON
     if extra := [name for name in operations if name in _PROPERTIES]:
         told += f"\nThe object may also hold {', '.join(extra)}; leave empty what you do not need."
-    return Offer(operations, protocol, told, SCHEMA_INSTRUCTIONS, json.dumps(schema(("p1",), operations)))
+    return Offer(operations, protocol, told, SCHEMA_INSTRUCTIONS, json.dumps(schema(("p1",), operations)), level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from memory import boundaries, cooperative, eviction, recalls, templates, tokens
+from memory import boundaries, cooperative, eviction, gist, recalls, templates, tokens
 from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, made, stub
 from memory.bookmarks import named as named_generator
 from memory.errors import BadMessage, UnknownName
@@ -29,6 +29,7 @@ from memory.events import (
     PageClosed,
     PageEvicted,
     PagesRecalled,
+    PageSummarised,
     PagesUsed,
     PromptAssembled,
     SettingsChanged,
@@ -40,7 +41,7 @@ from memory.events import (
 from memory.finder import Finder, VectorSource
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
-from memory.pages import Bookmark, Page
+from memory.pages import SUMMARY, TEXT, Bookmark, Gist, Page
 from memory.prompt import (
     CUT_TOKENS,
     PROTOCOLS,
@@ -62,6 +63,7 @@ from memory.stubs import arrange_stubs
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, can_be_free, fill, make_room, page_room, scaled
 
+LEVELS = {TEXT: "a recalled page comes whole", SUMMARY: "its summary comes first, the text when it is asked for again"}
 NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
@@ -177,6 +179,10 @@ class Pager:
         cooperative.named(s.cooperative_asks)
         templates.named(s.bookmark_template)
         strategy_of(s.retrieval)
+        if s.recall_level not in LEVELS:
+            raise UnknownName("recall level", s.recall_level, LEVELS)
+        if s.summaries not in gist.MAKERS:
+            raise UnknownName("maker of summaries", s.summaries, gist.MAKERS)
         return _Strategies(
             boundaries.named(self._boundary or s.boundary, s),
             eviction.named(self._eviction or s.eviction),
@@ -384,12 +390,28 @@ class Pager:
         return self._finder
 
     def summary(self, page: Page) -> str:
-        """The page in a line: its most telling sentence, and its keywords."""
-        if page.bookmark is None:
-            return self._described(page)
+        """The page in a line: its summary, else its most telling sentence; and its keywords."""
         words = self.journal.words
-        keywords = words(page.bookmark.keywords) if page.bookmark.keywords else ""
-        return f"{words(page.bookmark.description)} [{keywords}]" if keywords else words(page.bookmark.description)
+        if page.gist is not None:
+            told = " ".join(words(page.gist.text).split())
+        else:
+            told = words(page.bookmark.description) if page.bookmark else self._described(page)
+        keywords = words(page.bookmark.keywords) if page.bookmark and page.bookmark.keywords else ""
+        return f"{told} [{keywords}]" if keywords else told
+
+    def summarised(self, page: Page) -> Page:
+        """With its summary, made by rule if it has none."""
+        if page.gist is None:
+            marked = page.bookmark and page.bookmark.keywords
+            keywords = self.journal.words(page.bookmark.keywords).split(",") if marked and page.bookmark else []
+            turns = [(turn.role == "user", turn.words(self.journal.words)) for turn in page.turns]
+            self.summarise_as(page, gist.extract(turns, keywords), "extract")
+        return self.state.pages[page.number]
+
+    def summarise_as(self, page: Page, text: str, origin: str) -> None:
+        """Give the page this summary."""
+        said = self.journal.write(text)
+        self.add(PageSummarised(page.number, Gist(said, tokens.count(text), origin, self.state.step)))
 
     def spoken(self, page: Page) -> PageWords:
         """The page's words, a text a turn, who says it in front."""
@@ -467,10 +489,13 @@ class Pager:
         self.make_room(self._about, need=need, cause="the model took the prompt for too long")
         return self.state.counts.evictions > before
 
-    def _evict(self, leaving: Iterable[PageEvicted]) -> None:
-        for evicted in leaving:
-            if self.state.pages[evicted.page].bookmark is None:  # write first, drop after
+    def _evict(self, leaving: Sequence[PageEvicted]) -> None:
+        for evicted in leaving:  # write first, drop after
+            if self.state.pages[evicted.page].bookmark is None:
                 self._bookmark(self.state.pages[evicted.page])
+            if self.state.pages[evicted.page].closed:
+                self.summarised(self.state.pages[evicted.page])
+        for evicted in leaving:
             if self.strategies.score is eviction.cooperative:
                 by, why = cooperative.reason(evicted.page, self._verdicts(), self._consulted.fallback)
                 evicted = replace(evicted, decided_by=by, why=why)
@@ -528,6 +553,8 @@ class Pager:
             self.arrange(self._about)  # their bookmarks are back at once
         for page in [p for p in self.state.residents if p.closed and p.bookmark is None]:
             self._bookmark(page)
+        for page in [p for p in self.state.residents if p.closed and p.gist is None]:
+            self.summarised(page)
         self.add(StepFinished(ms or {}))
 
     def _pages_used(self, reply: str) -> tuple[Candidate, ...]:

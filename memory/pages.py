@@ -9,6 +9,8 @@ from memory.turns import MESSAGE_TOKENS, Turn
 
 GUEST_TOKENS = 22 + MESSAGE_TOKENS  # the frame around a recalled page
 GUEST_TURN_TOKENS = 13  # `turn 21 · assistant · 2026-03-02:`, in place of a message's own frame
+GIST_TOKENS = 24 + MESSAGE_TOKENS  # the frame around a page's summary
+TEXT, SUMMARY = "text", "summary"  # what of a page comes back
 NAME_LENGTH = 24  # characters of a speaker's name in it
 HALF_LIFE_STEPS = 20  # after so many steps without use a page's heat has halved
 
@@ -31,6 +33,16 @@ class Bookmark:
     made_at: int = 0  # step
 
 
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """A page in a sentence or two."""
+
+    text: int  # id of the words
+    tokens: int
+    origin: str  # extract, or llm
+    made_at: int = 0  # step
+
+
 @dataclass(frozen=True)  # no slots: the fold copies pages by their dict (state.changed)
 class Page:
     """Steps are the page's clock: `loaded_at`, `used_at` and `left_at` are step numbers."""
@@ -50,6 +62,13 @@ class Page:
     left_at: int = 0  # step of the last eviction; 0: never
     faults: int = 0
     guest_until: int = 0  # last step it stays as a recalled guest; 0: no guest
+    guest_as: str = ""  # what of it came back: text, or summary
+    gist: Gist | None = None
+
+    @property
+    def guest_tokens(self) -> int:
+        """What it takes as the guest that it is."""
+        return GIST_TOKENS + self.gist.tokens if self.guest_as == SUMMARY and self.gist else guest_tokens(self.turns)
 
     @property
     def first(self) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from memory.pages import NAME_LENGTH, Page
+from memory.pages import GIST_TOKENS, NAME_LENGTH, SUMMARY, Gist, Page
 from memory.state import State
 from memory.turns import CALL_TOKENS, MESSAGE_TOKENS, Call, Turn, Words, results
 
@@ -32,7 +32,8 @@ STUBS_HEADER = "Pages that left the window (recall by their names):"
 CUT = "[… the beginning of this message is on an earlier page]\n"
 CUT_OFF = "\n[… the rest of this message is on a later page]"
 CUT_TOKENS = 26  # both marks
-MARKS = re.compile(r"<(?=/?\s*(?:recalled|tool_result|known)\b)", re.IGNORECASE)  # where words could end a quotation
+# Where words could end a quotation.
+MARKS = re.compile(r"<(?=/?\s*(?:recalled|summary|tool_result|known)\b)", re.IGNORECASE)
 ORPHAN = '{"error": "no result was recorded for this call"}'
 
 RECALL_TOOL: dict[str, Any] = {
@@ -74,6 +75,7 @@ class Offer:
     instructions: str = INSTRUCTIONS  # where there is something to ask for
     plain: str = INSTRUCTIONS  # where there is not
     beside: str = json.dumps([RECALL_TOOL])  # what goes with the messages, to be counted
+    level: str = "text"  # what comes back first: the text of a page, or its summary
 
 
 RECALL_ONLY = Offer()
@@ -226,7 +228,12 @@ def _stubs(state: State, write: Write, count: Count) -> Message:
 
 
 def _recalled(page: Page, words: Words, write: Write, count: Count) -> Message:
-    """`<recalled page="p3" turns="21-30">`, a header and the words of each turn, `</recalled>`."""
+    """`<recalled page="p3" turns="21-30">`, a header and the words of each turn, `</recalled>`.
+
+    Or its summary alone, between `<summary …>` marks.
+    """
+    if page.guest_as == SUMMARY and page.gist is not None:
+        return _summary(page, page.gist, words, write, count)
     opening, closing = f'<recalled page="{page.name}" turns="{page.first}-{page.last}">', "\n</recalled>"
     parts, tokens = [write(opening)], MESSAGE_TOKENS + count(opening) + count(closing)
     for turn in page.turns:
@@ -237,6 +244,14 @@ def _recalled(page: Page, words: Words, write: Write, count: Count) -> Message:
             parts += (write(f" {call.name} "), call.arguments)
     parts.append(write(closing))
     return Message("system", "recalled", tuple(parts), tokens, page.number)
+
+
+def _summary(page: Page, gist: Gist, words: Words, write: Write, count: Count) -> Message:
+    opening, closing = f'<summary page="{page.name}" turns="{page.first}-{page.last}">\n', "\n</summary>"
+    said = words(gist.text)
+    safe = MARKS.sub("‹", said)
+    parts = (write(opening), gist.text if safe == said else write(safe), write(closing))
+    return Message("system", "recalled", parts, gist.tokens + GIST_TOKENS, page.number)
 
 
 def _quoted(turn: Turn, words: Words, write: Write) -> int:

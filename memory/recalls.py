@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 from memory.bookmarks import parse_page_ref
 from memory.events import PagesRecalled, RangeStub, Refusal
-from memory.pages import Page, guest_tokens
+from memory.pages import SUMMARY, TEXT, Page, guest_tokens
 from memory.retrieval import Ranking
+from memory.state import changed
 from memory.stubs import open_range
 from memory.window import page_in, scaled
 
 if TYPE_CHECKING:
     from memory.pager import Pager
 
+SHORT_TOKENS = 120  # of a page as a guest: up to here a summary saves nothing
 NAMED = 0.5  # what it adds to a page's score, in deviations, that the model named it
 
 
@@ -34,6 +36,7 @@ class Request:
     call: str = ""
     by: str = "model"
     evidence: tuple[int, ...] = ()
+    full: bool = False  # the text, whatever the settings bring first
 
 
 @dataclass(slots=True)
@@ -112,7 +115,7 @@ def find(pager: Pager, question: str, k: int, by: str, *, text_id: int = 0, ever
 
 
 def _wanted(pager: Pager, request: Request, question: int) -> _Wanted:
-    wanted, residents = _Wanted(), set(pager.state.resident)
+    wanted, residents = _Wanted(), pager.state.whole
     for ref in request.pages:
         _named(pager, ref, wanted, residents)
     for first, last in request.turns:
@@ -177,13 +180,25 @@ def _bring(
     s, page = pager.state.settings, pager.state.pages[number]
     if came >= s.page_ins:
         return Refusal(page.name, f"{came} pages came back in this step already; page_ins is {s.page_ins}")
-    arrival = page_in(pager.state, pager.instructions, page, request.by, keep, beside)
+    level = _level(pager, page, request)
+    if level == SUMMARY:
+        page = pager.summarised(page)
+    arrival = page_in(pager.state, pager.instructions, page, request.by, keep, beside, level)
     if isinstance(arrival, Refusal):
         return arrival
-    need = scaled(pager.state, guest_tokens(page.turns)) + scaled(pager.state, beside)
+    held = scaled(pager.state, page.guest_tokens) if page.guest_until else 0
+    need = scaled(pager.state, changed(page, guest_as=level).guest_tokens) + scaled(pager.state, beside) - held
     pager.make_room(request.question, need=need, cause=f"makes room for {page.name}, recalled", keep=keep)
     pager.add(arrival)
     return None
+
+
+def _level(pager: Pager, page: Page, request: Request) -> str:
+    """Its summary comes first, if the settings say so; its text if that is asked for, is short, or is asked again."""
+    wants_text = request.full or request.by == "user" or page.guest_as == SUMMARY
+    if pager.state.settings.recall_level != SUMMARY or wants_text:
+        return TEXT
+    return SUMMARY if guest_tokens(page.turns) > SHORT_TOKENS else TEXT
 
 
 def _ranges(pager: Pager, pages: Iterable[int]) -> tuple[tuple[int, int], ...]:

@@ -14,7 +14,7 @@ from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
 from memory.events import OperationRefused, PagesRecalled
 from memory.operations import Forget, MakeBookmark, Malformed, Operation, Recall, Remember, SearchMemory
 from memory.pager import CHOSEN, Pager
-from memory.pages import Page
+from memory.pages import SUMMARY, Page
 from memory.recalls import Request
 from memory.state import State
 
@@ -35,7 +35,7 @@ def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -
     """Do it, and what the model reads of it. `beside`: tokens of this step's calls and results so far."""
     match operation:
         case Recall():
-            request = Request(operation.pages, operation.question, call=operation.call)
+            request = Request(operation.pages, operation.question, call=operation.call, full=operation.full)
             record = pager.recall(request, came_before=len(served.recalled), beside=beside)
             served.recalled += record.came
             served.opened += [_name(part.first, part.last) for part in record.opened]
@@ -74,7 +74,13 @@ def told(record: PagesRecalled, state: State, words: Callable[[int], str]) -> st
     for number in record.came:
         page = state.pages[number]
         turns = f"turns {page.first}-{page.last}"
-        lines.append(f"{page.name} ({turns}) is back; read it between the <recalled> marks above.")
+        if page.guest_as == SUMMARY:
+            lines.append(
+                f"{page.name} ({turns}) is back as a summary, between the <summary> marks above; "
+                f"recall {page.name} again to read it whole."
+            )
+        else:
+            lines.append(f"{page.name} ({turns}) is back; read it between the <recalled> marks above.")
     lines += [f"p{number} is in your window already." for number in record.resident]
     lines += [words(part.text) for part in record.opened]
     lines += [f"{refusal.ref}: {refusal.reason}" for refusal in record.refused]
@@ -85,8 +91,9 @@ def names(pager: Pager, served: Served) -> list[str]:
     """The pages and ranges that the model can know of and does not see: those of the stubs in its prompt."""
     stubs = pager.state.stubs
     shown = [_name(n, n) for n in stubs.shown] + [_name(part.first, part.last) for part in stubs.ranges]
-    gone = {f"p{n}" for n in pager.state.resident}
-    return [name for name in dict.fromkeys([*shown, *served.opened]) if name not in gone]
+    short = [page.name for page in pager.state.guests if page.guest_as == SUMMARY]
+    here = {f"p{n}" for n in pager.state.whole}
+    return [name for name in dict.fromkeys([*short, *shown, *served.opened]) if name not in here]
 
 
 def _name(first: int, last: int) -> str:

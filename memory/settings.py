@@ -71,6 +71,9 @@ class Settings:
     bookmark_template: str = name("entities", "What llm and llm_batch look for on a page.", "bookmark template")
     bookmark_key: str = name("", "What is key here, in your own words; joins the template.", may_be_empty=True)
     recall_k: int = number(3, 1, 20, "pages", "Pages a recall by question brings at the most.")
+    recall_level: str = name("text", "What of a recalled page comes first: text, or summary.", "recall level")
+    summaries: str = name("auto", "What makes a page's summary: extract, llm; auto: llm where memory_llm names one.",
+                          "maker of summaries")  # fmt: skip
     retrieval: str = name("fusion", "How pages are ranked for a question.", "retrieval strategy")
     retrieve_k: int = number(0, 0, 20, "pages", "Pages that each message brings back unasked; 0: only recalls do.")
     min_coverage: float = number(

@@ -31,6 +31,7 @@ from memory.events import (
     PageEvicted,
     PagePagedIn,
     PagesRecalled,
+    PageSummarised,
     PagesUsed,
     PromptAssembled,
     SettingsChanged,
@@ -40,13 +41,13 @@ from memory.events import (
     TurnMarked,
     read,
 )
-from memory.pages import Bookmark, Page
+from memory.pages import SUMMARY, Bookmark, Gist, Page
 from memory.settings import Settings
 from memory.turns import Call, Turn
 
 T = TypeVar("T")
 
-FOLD_VERSION = 4  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 5  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True)  # no slots: see `changed`
@@ -109,6 +110,11 @@ class State:
     @property
     def guests(self) -> list[Page]:
         return [p for p in self.residents if p.guest_until]
+
+    @property
+    def whole(self) -> set[int]:
+        """Pages that stand in the window word for word; a guest may be there by its summary alone."""
+        return {n for n in self.resident if self.pages[n].guest_as != SUMMARY}
 
     @property
     def evicted(self) -> list[Page]:
@@ -212,6 +218,10 @@ def _bookmarked(state: State, body: BookmarkMade, step: int) -> Changes:
     return _with(state, changed(state.pages[body.page], bookmark=body.bookmark))
 
 
+def _summarised(state: State, body: PageSummarised, step: int) -> Changes:
+    return _with(state, changed(state.pages[body.page], gist=body.gist))
+
+
 def _evicted(state: State, body: PageEvicted, step: int) -> Changes:
     counts = changed(
         state.counts,
@@ -222,7 +232,7 @@ def _evicted(state: State, body: PageEvicted, step: int) -> Changes:
 
 
 def _left(state: State, number: int, step: int) -> Changes:
-    page = changed(state.pages[number], left_at=step, guest_until=0)
+    page = changed(state.pages[number], left_at=step, guest_until=0, guest_as="")
     return {**_with(state, page), "resident": tuple(n for n in state.resident if n != number)}
 
 
@@ -256,7 +266,7 @@ def _paged_in(state: State, body: PagePagedIn, step: int) -> Changes:
         recalled_tokens=c.recalled_tokens + body.tokens,
     )
     page = _used(state.pages[body.page], step)
-    page = changed(page, faults=page.faults + 1, guest_until=body.until)
+    page = changed(page, faults=page.faults + 1, guest_until=body.until, guest_as=body.level)
     return {"counts": counts, **_with(state, page), "resident": tuple(sorted({*state.resident, body.page}))}
 
 
@@ -338,6 +348,7 @@ _CHANGES: dict[str, Any] = {
         (TurnMarked, _marked),
         (PageClosed, _closed),
         (BookmarkMade, _bookmarked),
+        (PageSummarised, _summarised),
         (PageEvicted, _evicted),
         (StubsArranged, _arranged),
         (PagesRecalled, _recalled),
@@ -386,6 +397,7 @@ def load(raw: bytes) -> State:
 _STATE = tuple(f.name for f in fields(State))
 _PAGE = tuple(f.name for f in fields(Page))
 _MARK = _PAGE.index("bookmark")
+_GIST = _PAGE.index("gist")
 _TURNS = _PAGE.index("turns")
 _TURN = tuple(f.name for f in fields(Turn))
 _SAID_AT, _CALLS = _TURN.index("said_at"), _TURN.index("calls")
@@ -402,6 +414,8 @@ def _page(row: list[Any]) -> Page:
     row[_TURNS] = tuple(map(_turn, row[_TURNS]))
     if row[_MARK] is not None:
         row[_MARK] = read(Bookmark, row[_MARK])
+    if row[_GIST] is not None:
+        row[_GIST] = read(Gist, row[_GIST])
     return Page(*row)
 
 

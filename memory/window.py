@@ -16,8 +16,8 @@ from math import ceil
 from memory.errors import BudgetTooSmall
 from memory.events import Candidate, PageEvicted, PagePagedIn, Refusal
 from memory.eviction import Score, ranked
-from memory.pages import Page, guest_tokens
-from memory.state import State
+from memory.pages import SUMMARY, TEXT, Page
+from memory.state import State, changed
 from memory.turns import MESSAGE_TOKENS, results
 
 SECTION_TOKENS = 16  # the header and frame of the bookmarks' section
@@ -68,7 +68,7 @@ def fill(state: State, instructions: int) -> Fill:
     return Fill(
         system=scaled(state, state.system_tokens + instructions + MESSAGE_TOKENS),
         stubs=_section(state, state.stubs.tokens),
-        recalled=scaled(state, sum(guest_tokens(p.turns) for p in state.guests)),
+        recalled=scaled(state, sum(p.guest_tokens for p in state.guests)),
         resident=scaled(state, sum(p.tokens for p in spoken if p.closed) + _mending(spoken)),
         new=scaled(state, growing),
         reply=state.settings.reply_tokens,
@@ -139,14 +139,14 @@ def _victims(
     candidates = tuple(Candidate(p.number, round(sc, 6)) for sc, p in queue)
     leaving: list[PageEvicted] = []
     held = {False: sum(p.tokens for p in state.residents if not p.guest_until and p.closed),
-            True: sum(guest_tokens(p.turns) for p in state.guests)}  # fmt: skip
+            True: sum(p.guest_tokens for p in state.guests)}  # fmt: skip
     stubs = state.stubs.tokens
     for i, (score, page) in enumerate(queue):
         guest = bool(page.guest_until)
         if used <= (state.settings.window_tokens if guest else target):
             break
         before = scaled(state, held[guest]) + _section(state, stubs)
-        held[guest] -= guest_tokens(page.turns) if guest else page.tokens
+        held[guest] -= page.guest_tokens if guest else page.tokens
         stub = page.bookmark.tokens + 1 if page.bookmark else state.settings.stub_tokens + 1
         stubs += min(stub, max(0, state.settings.stub_budget - stubs))
         freed = before - scaled(state, held[guest]) - _section(state, stubs)
@@ -187,19 +187,31 @@ def can_be_free(state: State, instructions: int, keep: Collection[int] = ()) -> 
 
 
 def page_in(
-    state: State, instructions: int, page: Page, by: str, keep: Collection[int] = (), beside: int = 0
+    state: State,
+    instructions: int,
+    page: Page,
+    by: str,
+    keep: Collection[int] = (),
+    beside: int = 0,
+    level: str = TEXT,
 ) -> PagePagedIn | Refusal:
-    """Bring one page back as a guest, if it fits beside what must stay and `beside` tokens of the recalls so far."""
+    """Bring one page back as a guest, if it fits beside what must stay and `beside` tokens of the recalls so far.
+
+    `level`: its text, or its summary; one that is here by its summary may come again by its text, in place of that.
+    """
     s = state.settings
-    tokens = scaled(state, guest_tokens(page.turns))
-    room = can_be_free(state, instructions, keep) - scaled(state, beside)
+    came = changed(page, guest_as=level)
+    tokens = scaled(state, came.guest_tokens)
+    held = scaled(state, page.guest_tokens) if page.guest_until else 0
+    room = can_be_free(state, instructions, keep) - scaled(state, beside) + held
     if tokens > room:
         return Refusal(page.name, f"needs {tokens} tokens; {max(0, room)} can be made free")
     since = state.step - page.left_at
     return PagePagedIn(
         page=page.number,
         by=by,
-        tokens=page.tokens,
-        thrash=bool(page.left_at) and since <= s.thrash_steps,
+        tokens=page.gist.tokens if level == SUMMARY and page.gist else page.tokens,
+        thrash=bool(page.left_at) and since <= s.thrash_steps and not page.guest_until,
         until=state.step + s.guest_steps - 1,
+        level=level,
     )

@@ -15,7 +15,8 @@ from memory.bookmarks import BY_MODEL
 from memory.calling import Caller, Failure, called, note_failure
 from memory.cooperative import Decision, Summary, decide
 from memory.events import MemoryWorkFailed
-from memory.keywords import Ask, Improved, Outcome, improve_bookmarks
+from memory.gist import Told, summarise
+from memory.keywords import Ask, Improved, Outcome, Unreadable, improve_bookmarks
 from memory.models.chat import OFFLINE, Answer
 from memory.pager import Pager
 from memory.pages import Page
@@ -94,6 +95,19 @@ def consult(pager: Pager, caller: Caller, pages: Sequence[Page], message: str) -
 # ── bookmarks ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+def wants_summary(page: Page, settings: Settings) -> bool:
+    """Whether a model is still to be asked for this page's summary: a rule's stands there, or none yet."""
+    asks = settings.summaries == "llm" or (settings.summaries == "auto" and names_one(settings, "summary"))
+    by_rule = page.gist is None or page.gist.origin == "extract"
+    return page.closed and by_rule and asks and bool(memory_llm(settings, "summary"))
+
+
+def names_one(settings: Settings, task: str) -> bool:
+    """Whether the setting names a model for this task, so that the chat model need not do it."""
+    named = by_task(settings.memory_llm)
+    return bool(named.get(task) or named.get(""))
+
+
 def wants_bookmark(page: Page, settings: Settings) -> bool:
     """Whether a model is still to be asked for this page's keywords: a rule's stand there, or none yet."""
     if not page.closed or settings.bookmarks not in BY_MODEL or not namer(page, settings):
@@ -127,4 +141,22 @@ def improve(pager: Pager, old: Page, outcome: Improved) -> bool:
     if page is None or page.turns != old.turns or not wants_bookmark(page, pager.state.settings):
         return False
     pager.bookmark_as(page, outcome.keywords, pager.state.settings.bookmarks)
+    return True
+
+
+# ── summaries ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def summary_of(pager: Pager, page: Page, caller: Caller, asked: Asked, *, tries: int) -> Told | Unreadable:
+    """The model's summary of this page. Raises ModelError."""
+    s = pager.state.settings
+    return summarise(pager.spoken(page), asking(caller, s, memory_llm(s, "summary"), asked, tries=tries))
+
+
+def put_summary(pager: Pager, old: Page, told: Told) -> bool:
+    """Put the model's summary in place of the rule's, if the page is still what it was asked about."""
+    page = pager.state.pages.get(old.number)
+    if page is None or page.turns != old.turns or not wants_summary(page, pager.state.settings):
+        return False
+    pager.summarise_as(page, told.text, "llm")
     return True

@@ -30,7 +30,7 @@ from memory.errors import BadSetting, NotFound, RecordingError
 from memory.events import Event, Refusal
 from memory.journal import MemoryJournal
 from memory.pager import Pager, Said
-from memory.pages import Page
+from memory.pages import SUMMARY, Page
 from memory.prompt import instruction_tokens
 from memory.recalls import Request
 from memory.scope import Scope
@@ -539,7 +539,7 @@ def _spans(turns: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 
 def is_resident(state: State, turn: int) -> bool:
-    return all(page.number in state.resident for page in state.pages_of(turn))
+    return all(page.number in state.resident and page.guest_as != SUMMARY for page in state.pages_of(turn))
 
 
 def probed(state: State, question: Question) -> Probe:

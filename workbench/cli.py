@@ -344,7 +344,9 @@ def _choices(registry: str) -> list[str]:
     from memory.boundaries import BOUNDARIES
     from memory.cooperative import QUESTIONS
     from memory.eviction import EVICTION
+    from memory.gist import MAKERS
     from memory.known import EXTRACTORS
+    from memory.pager import LEVELS
     from memory.prompt import PROTOCOLS
     from memory.retrieval import RETRIEVAL
     from memory.templates import TEMPLATES
@@ -356,6 +358,8 @@ def _choices(registry: str) -> list[str]:
         "bookmark template": TEMPLATES,
         "protocol": PROTOCOLS,
         "question": QUESTIONS,
+        "recall level": LEVELS,
+        "maker of summaries": MAKERS,
         "retrieval strategy": RETRIEVAL,
         "extractor": EXTRACTORS,
     }
@@ -539,6 +543,19 @@ def bench_retrieval(
 
     figures = retrieval_figures(locomo, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
     _json(figures) if json else terminal.table(["figure", "value", "n"], retrieval_rows(figures))
+
+
+@bench.command("conflicts")
+def bench_conflicts(
+    data: Annotated[Path, typer.Option(help="The folder of factconsolidation, beam and memorybank.")],
+    vectors: Annotated[Path | None, typer.Option(help="A file that keeps the vectors between runs.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Does the newest value win, over one relation and over several; is what contradicts found; what is extracted."""
+    from sessions.conflict_bench import conflict_figures, conflict_rows
+
+    figures = conflict_figures(data, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
+    _json(figures) if json else terminal.table(["figure", "value", "n"], conflict_rows(figures))
 
 
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────

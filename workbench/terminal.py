@@ -117,6 +117,8 @@ def page(view: PageView) -> None:
     """A page's words, and when and why it came and left."""
     r = view.row
     out.print(plain(f"{r.name} {r.stub} · turns {r.first}-{r.last} · {r.tokens:,} tokens · {r.state}", "bold"))
+    if view.summary:
+        out.print(plain(view.summary))
     table(["turn", "who", "words"], [[m.turn, m.speaker, m.text] for m in view.turns])
     rows = [[h.step, h.kind, ", ".join(f"{k}={v}" for k, v in h.values.items() if k != "page")] for h in view.history]
     table(["step", "what", "why"], rows)

@@ -317,3 +317,50 @@ def test_what_all_at_once_leaves_unread_stands_as_failed_page_by_page(named):
     assert states(engine.store) == {"1": "failed", "2": "done", "3": "failed"}
     assert len(namer.asked) == 2
     assert origins(engine) == {1: "rarity", 2: "llm_batch", 3: "rarity"}
+
+
+# ── summaries ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def gists(engine):
+    engine.pager.refresh()
+    words = engine.pager.journal.words
+    return {p.number: (p.gist.origin, words(p.gist.text)) for p in engine.state.pages.values() if p.gist}
+
+
+@pytest.mark.parametrize(
+    ("given", "queued"),
+    [
+        ({}, False),  # the chat model is not asked unless somebody says so
+        ({"memory_llm": "openai/small"}, True),
+        ({"memory_llm": "summary=openai/small"}, True),
+        ({"memory_llm": "eviction=openai/small"}, False),
+        ({"memory_llm": "openai/small", "summaries": "extract"}, False),
+        ({"summaries": "llm"}, True),
+        ({"llm": "workbench/offline", "summaries": "llm"}, False),
+    ],
+)
+def test_a_model_is_asked_for_summaries_where_one_is_named_for_it(named, given, queued):
+    engine, _ = named(**{"bookmarks": "rarity", **given})
+    fill_up(engine, 3)
+    assert states(engine.store, "summary") == ({"1": "queued"} if queued else {})
+    assert gists(engine)[1][0] == "extract"
+
+
+def test_its_summary_takes_the_place_of_the_extract_and_what_it_makes_up_does_not(named):
+    engine, _ = named(bookmarks="rarity", summaries="llm")
+    fill_up(engine, 5)
+    answers = iter(['{"summary": "The code of drawer 0 is 1000."}', *['{"summary": "The code is 9999."}'] * 2])
+    asked = []
+
+    def chat(llm, messages, **rest):
+        asked.append(messages[0]["content"])
+        return Model(next(answers))(llm, messages)
+
+    worked = do_all(engine.store, chat)
+    assert (worked.done, worked.failed) == (1, 1)
+    assert gists(engine)[1] == ("llm", "The code of drawer 0 is 1000.")
+    assert gists(engine)[2][0] == "extract"
+    assert "a figure in it does not stand on the page" in jobs(engine.store, state="failed")[0].reason
+    assert "could not be used: a figure" in asked[2]
+    assert verify(engine.store).ok

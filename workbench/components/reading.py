@@ -45,6 +45,7 @@ def reading(
             (say("page.last"), say("page.last.value", step=row.used_at)),
             (say("page.importance"), importance),
             (say("page.bookmark"), row.stub or say("page.none")),
+            *([(say("page.summary"), view.summary)] if view.summary else []),
         ],
         key="page_facts",
         chips=view.keywords,

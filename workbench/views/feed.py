@@ -23,6 +23,7 @@ from memory.events import (
     PagePagedIn,
     PagesRecalled,
     PagesRetrieved,
+    PageSummarised,
     PagesUsed,
     PromptAssembled,
     SettingsChanged,
@@ -52,6 +53,8 @@ def text_ids(events: Iterable[Event]) -> set[int]:
             ids.add(body.turn.text)
         elif isinstance(body, BookmarkMade):
             ids |= {body.bookmark.stub, body.bookmark.description, body.bookmark.keywords}
+        elif isinstance(body, PageSummarised):
+            ids.add(body.gist.text)
         elif isinstance(body, PagesRecalled):
             ids |= {body.question, *(part.text for part in body.opened)}
         elif isinstance(body, PagesRetrieved):
@@ -119,6 +122,11 @@ def _closed(b: PageClosed, texts: Texts, stubs: Stubs) -> Told:
 def _bookmark(b: BookmarkMade, texts: Texts, stubs: Stubs) -> Told:
     stub = texts.get(b.bookmark.stub, "")
     return "bookmark", "bookmark", b.page, 0, {"page": f"p{b.page}", "stub": stub, "origin": b.bookmark.origin}
+
+
+def _summary(b: PageSummarised, texts: Texts, stubs: Stubs) -> Told:
+    said = small(texts.get(b.gist.text, ""), SNIPPET)
+    return "summary", "quiet", b.page, 0, {"page": f"p{b.page}", "text": said, "origin": b.gist.origin}
 
 
 def _used(b: PagesUsed, texts: Texts, stubs: Stubs) -> Told:
@@ -202,6 +210,7 @@ _TELL: dict[type, Callable[[Any, Texts, Stubs], Told]] = {
     GuestLeft: _left,
     PageClosed: _closed,
     BookmarkMade: _bookmark,
+    PageSummarised: _summary,
     PagesUsed: _used,
     StubsArranged: _folded,
     PromptAssembled: _assembled,

@@ -89,6 +89,7 @@ class PageView(Shown):
     boundary: str  # why it closed
     why_important: str
     keywords: tuple[str, ...]
+    summary: str  # "" while the page grows
     turns: tuple[ChatRow, ...]
     history: tuple[FeedRow, ...]  # oldest first: closed, bookmark, evicted, recalled, left
 
@@ -102,6 +103,7 @@ class PageView(Shown):
         history = [[f"step {row.step}", row.kind.replace("_", " "), _said_of(row)] for row in self.history]
         return (
             f"<b>{r.name}</b> {show.text(r.stub)} · turns {r.first}-{r.last} · {r.tokens:,} tokens · {r.state}"
+            + (f"<div>{show.text(self.summary)}</div>" if self.summary else "")
             + show.table(["turn", "who", "words"], turns)
             + "<div style='margin-top:.5rem'><b>when it came and left</b></div>"
             + show.table(["when", "what", "why"], history)
@@ -143,6 +145,7 @@ def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> Pa
     found = state.pages[number]
     events = [e for e in store.events(scope, upto=end, kinds=PAGE_KINDS) if _concerns(e, number)]
     ids = text_ids(events) | {t.text for t in found.turns} | _bookmark_ids([found])
+    ids |= {found.gist.text} if found.gist else set()
     texts = store.words(scope, sorted(ids))
     bookmarks = {number: found.bookmark} if found.bookmark else {}
     keywords = texts.get(found.bookmark.keywords, "") if found.bookmark else ""
@@ -152,12 +155,16 @@ def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> Pa
         boundary=found.boundary,
         why_important=found.why_important,
         keywords=tuple(k for k in keywords.split(",") if k),
+        summary=texts.get(found.gist.text, "") if found.gist else "",
         turns=tuple(_chat_rows([(t, found) for t in found.turns], state, state, texts, {})),
         history=tuple(feed_rows(events, texts, bookmarks)),
     )
 
 
-PAGE_KINDS = ("PageClosed", "BookmarkMade", "PageEvicted", "PagePagedIn", "PagesRecalled", "PagesUsed", "GuestLeft")
+PAGE_KINDS = (
+    "PageClosed", "BookmarkMade", "PageSummarised", "PageEvicted", "PagePagedIn", "PagesRecalled", "PagesUsed",
+    "GuestLeft",
+)  # fmt: skip
 
 
 def _concerns(event: Event, number: int) -> bool:
