@@ -22,6 +22,7 @@ from memory.deferred import KINDS, Worked, Worker, queue_left, queueing
 from memory.errors import ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
 from memory.events import PagesRecalled
 from memory.journal import MemoryJournal
+from memory.longterm import LongTerm
 from memory.look import Window, window_now
 from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
 from memory.operations import ROOMY, Operation, Speech, of_answer, of_call, offer, offered, schema, tools
@@ -30,6 +31,7 @@ from memory.pages import Page
 from memory.prompt import MARKS, Message, call_tokens, offers_recall
 from memory.recalls import Request
 from memory.redaction import clean
+from memory.remembering import Remembering
 from memory.scope import LIVE, Scope
 from memory.serving import Served, names, needs_no_answer, serve
 from memory.settings import Settings
@@ -105,6 +107,9 @@ class Engine(Shown):
         self.caller = Caller(chat, dict(options or {}), own, timeout_s, sleep, chance)
         self._offered_for: Settings | None = None
         self._protocol = ("", "")
+        self.remembering = Remembering(store, scope, pager)
+        if self.remembering.on:
+            pager.keep, pager.drop = self.remembering.keep, self.remembering.drop
         pager.consult = lambda pages, message: work.consult(self.pager, self.caller, pages, message)
         self._wait_s = wait_s
         self._owns_store = False
@@ -260,14 +265,22 @@ class Engine(Shown):
             self.pager.commit()
 
     def _answer(self, turn: Turn, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:
-        self.pager.plan(self.pager.journal.words(turn.text), turn.text)
+        message = self.pager.journal.words(turn.text)
+        self.pager.plan(message, turn.text)
+        self.remembering.place(message)
         clock.done("plan")
         step = _Step(clock, Speech(on_text), streamed=on_text is not None)
-        self._converse(step)
+        told = self.remembering.answer(message, turn)
+        if told is None:
+            self._converse(step)
+        else:  # a word to the memory itself: it is done, and no model is asked
+            step.speech.begin(as_json=False)
+            step.speech.end(told)
         reply = self.pager.reply(Said(step.speech.text, role="assistant"))
         self.pager.settle(step.speech.text, clock.ms)
         self._commit(last=True)
         clock.done("settle")
+        self.remembering.learn()
         return Reply(
             text=self.pager.journal.words(reply.text),
             step=self.state.step,
@@ -456,6 +469,11 @@ class Engine(Shown):
     @property
     def fill(self) -> Fill:
         return self.pager.fill
+
+    @property
+    def memory(self) -> LongTerm:
+        """What is remembered about the user, across conversations."""
+        return self.remembering.memory
 
     @property
     def window(self) -> Window:

@@ -7,7 +7,7 @@ next decision sees them, and committed together: a commit is a whole piece of a 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,6 +41,7 @@ from memory.events import (
 from memory.finder import Finder, VectorSource
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
+from memory.known import EXTRACTORS
 from memory.pages import SUMMARY, TEXT, Bookmark, Gist, Page
 from memory.prompt import (
     CUT_TOKENS,
@@ -124,6 +125,8 @@ class Pager:
         self._boundary, self._eviction, self._generator = boundary, eviction_policy, generator
         self.offer: Offer = RECALL_ONLY
         self.instructions = instruction_tokens(tokens.count)
+        self.keep: Callable[[str], str] | None = None  # what the model wants remembered, and forgotten, across
+        self.drop: Callable[[str], str] | None = None  # conversations; None: there is no long-term memory
         self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
         self._consulted = NOBODY_ASKED
         self._draft: list[Body] = []
@@ -183,6 +186,8 @@ class Pager:
             raise UnknownName("recall level", s.recall_level, LEVELS)
         if s.summaries not in gist.MAKERS:
             raise UnknownName("maker of summaries", s.summaries, gist.MAKERS)
+        if s.remember not in EXTRACTORS:
+            raise UnknownName("extractor", s.remember, EXTRACTORS)
         return _Strategies(
             boundaries.named(self._boundary or s.boundary, s),
             eviction.named(self._eviction or s.eviction),

@@ -7,6 +7,7 @@ is in the user's own log, so a crash in between loses none: the next step looks 
 from __future__ import annotations
 
 from memory import known, tokens
+from memory.answering import handle
 from memory.errors import StoreError
 from memory.facts import Candidate, Fact, Source
 from memory.language import sentences, terms
@@ -62,6 +63,13 @@ class Remembering:
         )
         if placed is not None:
             pager.add(placed)
+
+    def answer(self, message: str, turn: Turn) -> str | None:
+        """The reply to a message that asks something of the memory itself, which is done; None for any other."""
+        if not self.on:
+            return None
+        words = self.pager.journal.words
+        return handle(message, self.memory, next(heard_of([turn], self.scope.conversation, words), None))
 
     def learn(self) -> None:
         """Look at the turns that nobody looked at yet."""
