@@ -37,12 +37,12 @@ from memory.turns import Turn
 
 TRIES = 20  # at a commit, while others write
 RULES = "rules"
+OFF = "remembering is switched off"
 
 Decide = Callable[[Knowledge], Sequence[Body]]
 
 
 @dataclass(frozen=True, slots=True)
-OFF = "remembering is switched off"
 class Heard:
     """A turn as extraction reads it."""
 
@@ -264,7 +264,8 @@ class LongTerm(Shown):
         """The facts that answer a question, as of now or of any moment in either time, and why not the others."""
         return recollect(
             self.finder, self.knowledge, question, k, self.settings,
-            conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers, meaning=True,
+            now=self.clock(), conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers,
+            meaning=True,
         )  # fmt: skip
 
     def facts(self, *, all_states: bool = False) -> list[Fact]:
