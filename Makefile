@@ -6,6 +6,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 LOCKER = build/lock
+DATA ?= ../shared/data
 
 .PHONY: help setup run test lint units browser-tests soak bench screenshots notebooks wheel-test browser lock clean
 
@@ -40,8 +41,9 @@ soak: setup ## kill two hundred writers, then every other test of killed and of 
 	WORKBENCH_KILLS=200 $(BIN)/pytest tests/memory/stores -k "kill or processes or workers or writers or at_once" \
 		-o log_cli=true -o log_cli_level=INFO --durations=5 --junitxml=artifacts/soak.xml
 
-bench: setup ## measure time and memory; leave the machine alone meanwhile
+bench: setup ## measure time and memory (leave the machine alone), and conflicts where DATA is
 	$(BIN)/workbench bench engine --json
+	@test ! -d $(DATA) || $(BIN)/workbench bench conflicts --data $(DATA) --json
 
 screenshots: setup browser ## write pictures of every page to artifacts/
 	$(BIN)/pytest -m screenshots

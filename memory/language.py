@@ -55,6 +55,7 @@ _ASCII_TERM = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z]+)*")
 # A sentence ends after . ! ? before a space (not after "Dr." or an initial), after 。！？ anywhere, at a line's end.
 _SENTENCE_END = re.compile(
     r"[.!?…](?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\b[A-Z]\.)"
+    r"(?!(?<=\b(?:Inc|Ltd)\.)\s[a-z])(?!(?<=\b(?:Jr|Sr|Co)\.)\s[a-z])"
     r"[.!?…]{0,9}[\"'”’)\]]{0,3}(?=\s|$)|[。！？…｡][。！？…”’」』）]{0,9}|\n"
 )
 

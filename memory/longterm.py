@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory import amend, facts
 from memory.amend import Person
@@ -34,6 +35,10 @@ from memory.show import Shown, small, table, text
 from memory.stores.journal import SqlJournal
 from memory.stores.sql import Store
 from memory.turns import Turn
+
+if TYPE_CHECKING:
+    from memory.graph import Graph
+    from memory.walk import Walk
 
 TRIES = 20  # at a commit, while others write
 RULES = "rules"
@@ -74,7 +79,8 @@ class LongTerm(Shown):
         self.clock, self._redactor, self._vectors = clock, redactor, vectors
         self._journal: SqlJournal | None = None
         self._finder: FactFinder | None = None
-        self._generation = -1
+        self._graph: Graph | None = None
+        self._generation = self._graph_of = -1
         self._owns_store = False
 
     @classmethod
@@ -266,6 +272,31 @@ class LongTerm(Shown):
             self.finder, self.knowledge, question, k, self.settings,
             now=self.clock(), conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers,
             meaning=True,
+        )  # fmt: skip
+
+    @property
+    def graph(self) -> Graph:
+        """What is known as a graph, with this conversation's pages. Kept as long as no words were taken away."""
+        from memory.graph import Graph
+
+        scope = Scope(self.user, self.conversation) if self.conversation else self.scope
+        generation = self.store.generation()
+        if self._graph is None or generation != self._graph_of:
+            marks = lambda number: self.store.words(scope, [number]).get(number, "")  # noqa: E731 - one look-up
+            self._graph, self._graph_of = Graph(self.words, self._said, marks), generation
+        state = self.store.state(scope) if self.conversation and self.store.stream(scope) else None
+        return self._graph.take(self.knowledge, state, self.conversation)
+
+    def walk(
+        self, question: str, k: int = 5, *, valid: datetime | None = None, recorded: datetime | None = None,
+        hops: int = 2, neighbours: int = 2,
+    ) -> Walk:  # fmt: skip
+        """The facts that answer a question over several steps, each with the path that led to it."""
+        from memory.walk import walk
+
+        return walk(
+            self.graph, self.finder, question, k, self.settings, now=self.clock(),
+            conversation=self.conversation or None, valid=valid, recorded=recorded, hops=hops, neighbours=neighbours,
         )  # fmt: skip
 
     def facts(self, *, all_states: bool = False) -> list[Fact]:
