@@ -9,7 +9,6 @@ phrases_chinese.py do that.
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from memory.language import HAN, is_cjk
 
@@ -318,17 +317,15 @@ _HAN = re.compile(f"[{HAN}]")
 _STYLES = {"brief": "简短", "very detailed": "非常详细", "formal": "正式", "informal": "随意"}
 
 
-def entry(subject: str, attribute: str, value: str, said_at: datetime, *, negated: bool, chinese: bool) -> str:
-    """One sentence that stands by itself, with the day it was said, in the language of the turn.
+def entry(subject: str, attribute: str, value: str, *, negated: bool, chinese: bool) -> str:
+    """One sentence that stands by itself, in the language of the turn; since when is the fact's own.
 
-    >>> entry("user", "budget", "8,000 euros", datetime.fromisoformat("2026-03-02T09:00+01:00"), negated=False,
-    ...       chinese=False)
-    "The user's budget is 8,000 euros (said 2026-03-02)."
+    >>> entry("user", "budget", "8,000 euros", negated=False, chinese=False)
+    "The user's budget is 8,000 euros."
     """
-    day = said_at.date().isoformat()
     if chinese:
-        return f"{_chinese(subject, attribute, value, negated=negated)}（{day}说）。"
-    return f"{_english(subject, attribute, value, negated=negated)} (said {day})."
+        return f"{_chinese(subject, attribute, value, negated=negated)}。"
+    return f"{_english(subject, attribute, value, negated=negated)}."
 
 
 def _english(subject: str, attribute: str, value: str, *, negated: bool) -> str:

@@ -275,7 +275,7 @@ def _candidate(row: Mapping[str, Any], turn: Heard, start: int, end: int) -> Can
     begins, ends = holds_in(quote, turn.said_at) if quote and not negated else (None, None)
     topic = topic_of(attribute)
     return Candidate(
-        text=_text(row, subject, attribute, value, turn, negated=negated, chinese=chinese),
+        text=_text(row, subject, attribute, value, negated=negated, chinese=chinese),
         start=start,
         end=end,
         kind=kind,
@@ -300,9 +300,9 @@ def _subject(given: str, turn: Heard) -> str:
 
 
 def _text(
-    row: Mapping[str, Any], subject: str, attribute: str, value: str, turn: Heard, *, negated: bool, chinese: bool
+    row: Mapping[str, Any], subject: str, attribute: str, value: str, *, negated: bool, chinese: bool
 ) -> str:
     text = " ".join(_word(row, "text").split())
     if not text:
-        return entry(subject, attribute or "note", value, turn.said_at, negated=negated, chinese=chinese)
+        return entry(subject, attribute or "note", value, negated=negated, chinese=chinese)
     return text if count(text) <= ENTRY_TOKENS else f"{clip(text, ENTRY_TOKENS - 2)}…"

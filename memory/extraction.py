@@ -88,7 +88,7 @@ def candidates(
     if not own.strip():
         return [], "injected text"
     if role == "tool":
-        return _plain_statements(own, said_at)
+        return _plain_statements(own)
     if _small_talk(own):
         return [], "small talk"
     found, reason = _drawn(own, speaker, said_at, before)
@@ -116,9 +116,9 @@ def _small_talk(text: str) -> bool:
     return bool(phrases_english.SMALL_TALK.match(text) or phrases_chinese.SMALL_TALK.match(text))
 
 
-def _plain_statements(text: str, said_at: datetime) -> tuple[list[Candidate], str]:
+def _plain_statements(text: str) -> tuple[list[Candidate], str]:
     """What a tool's result states plainly about the world."""
-    found = [c for start, end in _sentences(text) if (c := _about_the_world(text, start, end, said_at, 0.5))]
+    found = [c for start, end in _sentences(text) if (c := _about_the_world(text, start, end, 0.5))]
     return _distinct(found), "" if found else "no plain statement in the tool's result"
 
 
@@ -144,9 +144,9 @@ def _drawn(text: str, speaker: str, said_at: datetime, before: str) -> tuple[lis
         keep, asked_to_keep = _asked_to_keep(sentence, chinese=chinese, before=asked_to_keep)
         weight = 1.0 if keep else 0.0
         new = [_candidate(each, text, start, said_at, weight, chinese=chinese) for each in seen]
-        if not new and reason != "a question" and (world := _about_the_world(text, start, end, said_at, weight or 0.5)):
+        if not new and reason != "a question" and (world := _about_the_world(text, start, end, weight or 0.5)):
             new = [world]
-        if keep and not new and not reason and (kept := _kept_words(text, start, end, said_at, chinese=chinese)):
+        if keep and not new and not reason and (kept := _kept_words(text, start, end, chinese=chinese)):
             new, asked_to_keep = [kept], False
         found += new
         reasons.append(reason)
@@ -183,7 +183,7 @@ def _asked_to_keep(sentence: str, *, chinese: bool, before: bool) -> tuple[bool,
     return True, announces
 
 
-def _kept_words(text: str, start: int, end: int, said_at: datetime, *, chinese: bool) -> Candidate | None:
+def _kept_words(text: str, start: int, end: int, *, chinese: bool) -> Candidate | None:
     """What somebody asks to remember, in their own words, where no form reads it."""
     sentence = text[start:end]
     m = (phrases_chinese.REMEMBER if chinese else phrases_english.REMEMBER).search(sentence)
@@ -196,10 +196,10 @@ def _kept_words(text: str, start: int, end: int, said_at: datetime, *, chinese: 
         return None
     at = text.index(words, start) if words in sentence else start
     said = "用户要求记住" if chinese else "The user asked to remember"
-    return _quoting(said, text, at, at + len(words), said_at, chinese=chinese, kind="fact", importance=1.0)
+    return _quoting(said, text, at, at + len(words), chinese=chinese, kind="fact", importance=1.0)
 
 
-def _about_the_world(text: str, start: int, end: int, said_at: datetime, importance: float) -> Candidate | None:
+def _about_the_world(text: str, start: int, end: int, importance: float) -> Candidate | None:
     sentence = text[start:end]
     lead = re.match(
         r"(?:\d{1,6}[.)] |[-*•] )?(?:(?:please )?remember(?: that)?[:,]? |actually,? |in fact,? |now,? )*",
@@ -213,7 +213,7 @@ def _about_the_world(text: str, start: int, end: int, said_at: datetime, importa
         return None
     topics = (topic,) if (topic := topic_of(relation.attribute)) else ()
     return Candidate(
-        text=_fitting(sentence[offset:], "", said_at, chinese=is_cjk(relation.subject)),
+        text=_fitting(sentence[offset:], "", chinese=is_cjk(relation.subject)),
         start=start + offset,
         end=end,
         subject=relation.subject,
@@ -285,7 +285,7 @@ def _candidate(
 ) -> Candidate:
     start, end = offset + found.start, offset + found.end
     if found.said:
-        return _deed(found, text, start, end, said_at, importance, chinese=chinese)
+        return _deed(found, text, start, end, importance, chinese=chinese)
     if found.value.lower() in ("today", "今天") and found.attribute == "birthday":
         found = found._replace(value=_day_of(said_at, chinese=chinese))
     single = is_single(found.attribute) if found.single is None else found.single
@@ -323,8 +323,8 @@ def _worded(found: Found, quoted: str, said_at: datetime, *, chinese: bool) -> s
     value = found.value
     if any(word in found.attribute for word in _DATES) and value:
         value = _with_its_day(value, said_at)
-    told = entry(found.subject, found.attribute, value, said_at, negated=found.negated, chinese=chinese)
-    return told if count(told) <= ENTRY_TOKENS else _fitting(quoted, "", said_at, chinese=chinese)
+    told = entry(found.subject, found.attribute, value, negated=found.negated, chinese=chinese)
+    return told if count(told) <= ENTRY_TOKENS else _fitting(quoted, "", chinese=chinese)
 
 
 def _with_its_day(value: str, said_at: datetime) -> str:
@@ -336,7 +336,7 @@ def _with_its_day(value: str, said_at: datetime) -> str:
 
 
 def _deed(
-    found: Found, text: str, start: int, end: int, said_at: datetime, importance: float, *, chinese: bool
+    found: Found, text: str, start: int, end: int, importance: float, *, chinese: bool
 ) -> Candidate:
     said = {"decided": "The user decided", "决定": "用户决定"}.get(found.said, found.said)
     kept = _quoting(
@@ -344,7 +344,6 @@ def _deed(
         text,
         start,
         end,
-        said_at,
         chinese=chinese,
         kind=found.kind,
         importance=importance or _IMPORTANCE[found.kind],
@@ -359,11 +358,11 @@ def _deed(
 
 
 def _quoting(
-    said: str, text: str, start: int, end: int, said_at: datetime, *, chinese: bool, kind: str, importance: float
+    said: str, text: str, start: int, end: int, *, chinese: bool, kind: str, importance: float
 ) -> Candidate:
     intent = "remember" if importance == 1.0 else "decide"
     return Candidate(
-        text=_fitting(text[start:end], said, said_at, chinese=chinese),
+        text=_fitting(text[start:end], said, chinese=chinese),
         start=start,
         end=end,
         kind=kind,
@@ -374,15 +373,14 @@ def _quoting(
     )
 
 
-def _fitting(quoted: str, said: str, said_at: datetime, *, chinese: bool) -> str:
-    """The words themselves, shortened to an entry's size, with the day they were said."""
+def _fitting(quoted: str, said: str, *, chinese: bool) -> str:
+    """The words themselves, shortened to an entry's size."""
     words = " ".join(quoted.split()).rstrip(".。")
     kept = clip(words, QUOTED_TOKENS)
     kept = kept if kept == words else f"{kept}…"
-    day = said_at.date().isoformat()
     if not said:
-        return f"{kept}（{day}说）。" if chinese else f"{kept} (said {day})."
-    return f"{said}：“{kept}”（{day}说）。" if chinese else f"{said}: “{kept}” (said {day})."
+        return f"{kept}。" if chinese else f"{kept}."
+    return f"{said}：“{kept}”。" if chinese else f"{said}: “{kept}”."
 
 
 def _holds(found: Found, text: str, start: int, end: int, said_at: datetime) -> tuple[datetime | None, datetime | None]:
