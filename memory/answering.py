@@ -258,7 +258,7 @@ def _forget(act: Act, memory: LongTerm) -> str | None:
         english = f"That would be everything, {_many(n)}. Name a topic, or run `workbench memory forget --all`."
         return _say(act, english, f"那是全部{n}条。请说一个话题，或者运行 `workbench memory forget --all`。")
     found = [memory.fact(act.fact)] if act.fact else about(memory, act.about)
-    found = [f for f in found if f.open]
+    found = [f for f in found if f.lasts(memory.clock())]
     if not found:
         if not act.clear:
             return None

@@ -21,7 +21,7 @@ from rich.text import Text
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.scope import Scope
 from memory.settings import Settings, described
-from workbench import terminal
+from workbench import memory_cli, terminal
 from workbench.terminal import out
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ app = typer.Typer(
 )
 bench = typer.Typer(no_args_is_help=True, help="Measure, side by side in one run.")
 app.add_typer(bench, name="bench")
+app.add_typer(memory_cli.memory, name="memory")
 
 err = Console(stderr=True)
 
@@ -500,23 +501,33 @@ def delete(
     conversation: Annotated[str, typer.Argument(help="The conversation to take out, with all its runs.")],
     user: Annotated[str, typer.Option("--user", "-u", help="Whose.")],
     store: StoreAt = None,
+    facts: Annotated[str, typer.Option(help="What of the facts that it alone told: keep, end or erase.")] = "keep",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Take a conversation out of the store, words and all. There is no undo. Backups keep what they hold."""
+    """Take a conversation out of the store, words and all. There is no undo. Backups keep what they hold.
+
+    Facts about the user that were learnt in it are the user's, and stay, unless --facts says otherwise.
+    """
     from memory.stores.sql import Store
+    from workbench.memory_cli import end_facts, facts_of
 
     with Store.open(store) as opened:
-        runs = opened.streams(user, conversation)
+        runs, learnt = opened.streams(user, conversation), facts_of(opened, user, conversation)
         if runs and not yes:
             turns = sum(run.turns for run in runs)
-            typer.confirm(f"Delete {conversation} of {user}: {len(runs)} runs, {turns} turns, for good?", abort=True)
+            told = f"{len(runs)} runs, {turns} turns; {len(learnt)} facts came from it alone ({facts})"
+            typer.confirm(f"Delete {conversation} of {user}: {told}, for good?", abort=True)
+        ended = end_facts(opened, user, learnt, facts) if runs else ""
         removed = opened.delete(user, conversation)
         copies = opened.copies()
     if json:
-        _json({"removed_events": removed, "copies": [str(copy) for copy in copies]})
+        _json({"removed_events": removed, "copies": [str(c) for c in copies], "facts": [f"f{n}" for n in learnt],
+               "facts_were": ended})  # fmt: skip
         return
     out.print(terminal.plain(f"deleted {conversation}: {removed} events and all its words"))
+    if learnt:
+        out.print(terminal.plain(f"{len(learnt)} facts came from it alone and were {ended}"))
     if copies:
         out.print(Text("these backups were made before and may still hold it; remove them where it must be gone:"))
     for copy in copies:
