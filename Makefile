@@ -37,8 +37,9 @@ notebooks: setup ## run every notebook from top to bottom
 wheel-test: setup ## build the wheel and use it in an environment of its own
 	$(BIN)/pytest -m wheel --durations=3
 
-soak: setup ## kill two hundred writers, then every other test of killed and of many processes: nothing may be lost
-	WORKBENCH_KILLS=200 $(BIN)/pytest tests/memory/stores -k "kill or processes or workers or writers or at_once" \
+soak: setup ## kill 200 writers, have others write for minutes, then all tests of killed and of many processes
+	WORKBENCH_KILLS=200 WORKBENCH_SOAK_S=180 $(BIN)/pytest tests/memory/stores tests/memory/test_deferred.py \
+		-k "soak or kill or processes or workers or writers or at_once or deferred" \
 		-o log_cli=true -o log_cli_level=INFO --durations=5 --junitxml=artifacts/soak.xml
 
 bench: setup ## measure time and memory (leave the machine alone), and conflicts where DATA is

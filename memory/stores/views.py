@@ -15,7 +15,7 @@ from __future__ import annotations
 from memory.stores import fact_views
 from memory.stores.taken import Taken
 
-SCHEMA = 3  # grows with any change below: a file of another number is made anew
+SCHEMA = 4  # grows with any change below: a file of another number is made anew
 
 BASE = """
 CREATE SCHEMA raw;
@@ -183,13 +183,14 @@ def inherit(table: str) -> str:
 # ── what a step came to ───────────────────────────────────────────────────────────────────────────────
 
 _MS = ", ".join(STAGES)
+COUNTED = ("priced", "calls", "recalls", "faults", "evictions", "work_calls")
 STEP_PART = f"""
 CREATE TABLE raw.step_part (stream INTEGER, step INTEGER, started_at TIMESTAMPTZ, settings VARCHAR, state VARCHAR,
     reason VARCHAR, ended_at TIMESTAMPTZ, {" DOUBLE, ".join(STAGES)} DOUBLE, prompt_tokens INTEGER,
     completion_tokens INTEGER, cost_usd DOUBLE, priced INTEGER, calls INTEGER, recalls INTEGER, faults INTEGER,
-    evictions INTEGER);
+    evictions INTEGER, work_calls INTEGER, work_tokens INTEGER);
 """
-SUMMED = {"calls": "call", "recalls": "recall", "faults": "paging", "evictions": "eviction"}
+SUMMED = {"calls + work_calls": "call", "recalls": "recall", "faults": "paging", "evictions": "eviction"}
 # From the narrow tables, which hold the batch already: their rows from `$first`, its first seq, on.
 ADD_STEP_PARTS = f"""
 INSERT INTO raw.step_part BY NAME
@@ -198,13 +199,17 @@ SELECT stream, step, min(started_at) AS started_at, any_value(settings) AS setti
        {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
        sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(cost_usd) AS cost_usd,
        count(cost_usd) AS priced, count(a_call) AS calls, count(a_recall) AS recalls, count(a_fault) AS faults,
-       count(an_eviction) AS evictions
+       count(an_eviction) AS evictions, count(a_work) AS work_calls, sum(work_tokens) AS work_tokens
 FROM (SELECT stream, step, happened_at AS started_at, settings FROM raw.piece
       WHERE opens AND NOT inherited AND seq >= $first
       UNION ALL BY NAME
       SELECT stream, step, state, reason, happened_at AS ended_at, {_MS} FROM raw.ending WHERE seq >= $first
       UNION ALL BY NAME
-      SELECT stream, step, 1 AS a_call, prompt_tokens, completion_tokens, cost_usd FROM raw.call WHERE seq >= $first
+      SELECT stream, step, 1 AS a_call, prompt_tokens, completion_tokens, cost_usd FROM raw.call
+      WHERE task = 'reply' AND seq >= $first
+      UNION ALL BY NAME
+      SELECT stream, step, 1 AS a_work, prompt_tokens + completion_tokens AS work_tokens FROM raw.call
+      WHERE task <> 'reply' AND seq >= $first
       UNION ALL BY NAME SELECT stream, step, 1 AS a_recall FROM raw.recall WHERE seq >= $first
       UNION ALL BY NAME SELECT stream, step, 1 AS a_fault FROM raw.paging WHERE seq >= $first
       UNION ALL BY NAME SELECT stream, step, 1 AS an_eviction FROM raw.eviction WHERE seq >= $first)
@@ -234,12 +239,13 @@ SELECT {WHOSE}, t.step, coalesce(t.state, if(t.step = l.step, 'running', 'abando
        {", ".join(f"t.{stage} AS {stage}_ms" for stage in STAGES)},
        coalesce(t.prompt_tokens, 0) AS prompt_tokens, coalesce(t.completion_tokens, 0) AS completion_tokens,
        if(t.calls = t.priced, coalesce(t.cost_usd, 0), NULL) AS cost_usd, t.calls, t.recalls, t.faults, t.evictions,
-       t.settings
+       t.work_calls, coalesce(t.work_tokens, 0) AS work_tokens, t.settings
 FROM (SELECT stream, step, any_value(state) AS state, any_value(reason) AS reason, min(started_at) AS started_at,
              max(ended_at) AS ended_at, {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
              any_value(settings) AS settings, sum(prompt_tokens)::INTEGER AS prompt_tokens,
              sum(completion_tokens)::INTEGER AS completion_tokens, sum(cost_usd) AS cost_usd,
-             {", ".join(f"sum({n})::BIGINT AS {n}" for n in ("priced", "calls", "recalls", "faults", "evictions"))}
+             sum(work_tokens)::INTEGER AS work_tokens,
+             {", ".join(f"sum({n})::BIGINT AS {n}" for n in COUNTED)}
       FROM raw.step_part GROUP BY stream, step HAVING count(started_at) > 0) t
 {_STREAM.format("t")}
 JOIN (SELECT stream, max(step) AS step FROM raw.step_part WHERE started_at IS NOT NULL GROUP BY stream) l
@@ -391,13 +397,15 @@ VIEWS: dict[str, dict[str, str]] = {
         "ended_at": "when its reply was committed; empty while it runs",
         "total_ms": "milliseconds of all stages",
         **{f"{stage}_ms": f"milliseconds in stage {stage}; empty where it did not take place" for stage in STAGES},
-        "prompt_tokens": "as the model counted them, all its calls",
+        "prompt_tokens": "as the model counted them, all its calls for this reply",
         "completion_tokens": "the same for what it answered",
-        "cost_usd": "of all its calls; empty if the price of one is unknown",
-        "calls": "calls of the model",
+        "cost_usd": "of these calls; empty if the price of one is unknown",
+        "calls": "calls of the model for the reply",
         "recalls": "recalls in this step",
         "faults": "pages that came back",
         "evictions": "pages that left",
+        "work_calls": "calls of a model for work on the memory, in the step and after it; llm_calls has each",
+        "work_tokens": "of these calls, asked and answered",
         "settings": "hash of the settings it ran under",
     },
     "events": {

