@@ -270,23 +270,19 @@ class Graph(Shown):
         `among` are the facts that may be walked. Edges are walked in both directions, as often as they weigh.
         """
         drawn, places = self._drawn
-        start = [places[s] for s in dict.fromkeys(seeds) if s in places]
-        kept = drawn
-        if among is not None:
-            out = {places[f.name] for f in self.known.facts.values() if f.id not in among}
-            kept = drawn.subgraph_edges(
-                [e.index for e in drawn.es if e.source not in out and e.target not in out], delete_vertices=False
-            )
-        if not places:
+        out = {f.name for f in self.known.facts.values() if f.id not in among} if among is not None else ()
+        walked = [node for node in places if node not in out]
+        if not walked:
             return {}
-        reset = None
-        if start:
-            reset = [0.0] * len(places)
-            for place in start:
-                reset[place] = 1.0
-        scores = kept.personalized_pagerank(damping=DAMPING, reset=reset, weights="weight", directed=False)
+        kept = drawn.induced_subgraph([places[node] for node in walked]) if out else drawn
+        start = set(seeds) & set(walked)
+        reset = [float(node in start) for node in walked] if start else None
+        # ARPACK: the same to the last digits as igraph's default, which takes twenty times as long from a few seeds.
+        scores = kept.personalized_pagerank(
+            damping=DAMPING, reset=reset, weights="weight", directed=False, implementation="arpack"
+        )
         top = max(scores) or 1.0
-        return {node: scores[place] / top for node, place in places.items()}
+        return dict.fromkeys(out, 0.0) | {n: max(0.0, s / top) for n, s in zip(walked, scores, strict=True)}
 
     @cached_property
     def _drawn(self) -> tuple[igraph.Graph, dict[str, int]]:

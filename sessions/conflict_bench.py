@@ -3,7 +3,8 @@
 Each numbered fact is a turn; its number is the time. Extraction reads it, revision decides what it does to what is
 known, and a question is answered by the value at the end of the best chain (memory/chains.py), one claim long or more:
 it is not told which. Wordings of relations were read off the sentences and the 6k questions; weights were chosen on
-6k; the 32k questions were not looked at. FactConsolidation (MemoryAgentBench, of MQuAKE) is not part of this package.
+6k. While that was done, of the 32k questions only the totals were looked at (notebooks/LOG.md). FactConsolidation
+(MemoryAgentBench, of MQuAKE) is not part of this package.
 """
 
 from __future__ import annotations
