@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import ceil
 
 from memory import amend, tokens
 from memory.amend import Person
@@ -45,6 +46,7 @@ HABIT = re.compile(
     r"|总是|经常|每[天周月年晚]|一直|从不|从来不",
     re.IGNORECASE,
 )
+FAMILY = 5  # letters that stems of one family share: language.alike
 NUMBERS = ("name", "number", "date")  # details by which two entries are about different things
 
 
@@ -205,23 +207,40 @@ class _Plan:
             yield self.row("merge", group, f"{keeper.name} says what {names} says", [says], lost, keeper=keeper.id)
 
     def _groups(self) -> Iterator[list[Fact]]:
-        order = sorted(self.free.values(), key=lambda f: (-len(set(content(self.text(f)))), -f.id))
-        holders: dict[str, list[Fact]] = defaultdict(list)
-        for fact in order:
-            for term in set(content(self.text(fact))):
-                holders[term].append(fact)
+        about = {f.id: frozenset(content(self.text(f))) for f in self.free.values()}
+        order = sorted(self.free.values(), key=lambda f: (-len(about[f.id]), -f.id))
+        near = self._near(order, about)
         placed: set[int] = set()
         for keeper in order:
             if keeper.id in placed:
                 continue
-            near = {f.id: f for term in set(content(self.text(keeper))) for f in holders[term]}
-            alike_ones = [f for f in near.values() if f.id not in placed and f.id != keeper.id]
-            mine = sorted((f for f in alike_ones if self._says_so(keeper, f)), key=lambda f: f.id)
+            others = (f for f in near[keeper.id] if f.id not in placed)
+            mine = sorted((f for f in others if self._says_so(keeper, f, about)), key=lambda f: f.id)
             if mine:
                 placed |= {keeper.id, *(f.id for f in mine)}
                 yield [keeper, *mine]
 
-    def _says_so(self, keeper: Fact, other: Fact) -> bool:
+    def _near(self, order: Sequence[Fact], about: Mapping[int, frozenset[str]]) -> Mapping[int, list[Fact]]:
+        """By fact, those after it in order that may be alike: of one key, or sharing one of their rarest words.
+
+        Who shares the share of words that is asked for shares one of so many of the rarest; all pairs would take
+        minutes for some hundred facts that all begin with the same name.
+        """
+        holders: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+        for fact in order:
+            for mark in _marks(fact, about[fact.id]):
+                holders[mark].append(fact)
+        place = {fact.id: n for n, fact in enumerate(order)}
+        found: dict[int, dict[int, Fact]] = defaultdict(dict)
+        for fact in order:
+            marks = sorted(_marks(fact, about[fact.id]), key=lambda mark: (len(holders[mark]), mark))
+            enough = len(marks) - ceil(min(self.rules.merge_overlap, 1.0) * len(marks)) + 1
+            for other in (each for mark in marks[:enough] for each in holders[mark]):
+                if place[other.id] < place[fact.id]:
+                    found[other.id][fact.id] = fact
+        return defaultdict(list, {number: list(facts.values()) for number, facts in found.items()})
+
+    def _says_so(self, keeper: Fact, other: Fact, about: Mapping[int, frozenset[str]]) -> bool:
         """Whether `keeper` can stand for both: the same person's, of the same names and figures, denying the same."""
         if (keeper.layer, keeper.conversation, keeper.negated, keeper.key) != (
             other.layer, other.conversation, other.negated, other.key,
@@ -233,13 +252,13 @@ class _Plan:
             return False
         if keeper.key:  # to like hiking and to like hiking at night are two values
             return _same_words(self.reading.words(keeper.value), self.reading.words(other.value))
+        a, b = about[keeper.id], about[other.id]
+        shared = len(_shared(a, b))
+        if shared < self.rules.merge_overlap * (len(a) + len(b) - shared) and not (len(b) > 1 and shared == len(b)):
+            return False
         mine, theirs = self.text(keeper), self.text(other)
         apart = [d for d in details(theirs) if d.kind in NUMBERS and d not in details(mine)]
-        if apart or flips(theirs, mine) or flips(mine, theirs):
-            return False
-        a, b = set(content(mine)), set(content(theirs))
-        shared = _shared(a, b)
-        return len(shared) >= self.rules.merge_overlap * (len(a) + len(b) - len(shared)) or (len(b) > 1 and shared == b)
+        return not (apart or flips(theirs, mine) or flips(mine, theirs))
 
     # ── promote ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -346,9 +365,16 @@ class _Plan:
                    pruned=pruned, layer=name)  # fmt: skip
 
 
-def _shared(a: set[str], b: set[str]) -> set[str]:
+def _marks(fact: Fact, about: Collection[str]) -> set[tuple[str, str]]:
+    """By which alike facts are found: their key, or their words in a form that those of one family share."""
+    if fact.key:
+        return {("key", fact.key)}
+    return {("word", word[:FAMILY] if word.isascii() else word) for word in about}
+
+
+def _shared(a: Collection[str], b: Collection[str]) -> set[str]:
     """Those of `b` that `a` has as well, in some form."""
-    return {t for t in b if t in a or any(alike(t, other) for other in a)}
+    return {t for t in b if t in a or any(t[:FAMILY] == other[:FAMILY] and alike(t, other) for other in a)}
 
 
 def _same_words(mine: str, theirs: str) -> bool:

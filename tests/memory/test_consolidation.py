@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -453,3 +454,12 @@ def test_it_shows_itself_without_running_what_it_shows(memory):
     assert repr(preview) == "<Consolidation: 1 merge; 0 losses>"
     assert "<script>" not in preview._repr_html_()
     assert repr(Memory().plan()) == "<Consolidation: nothing to do; 0 losses>"
+
+
+def test_many_entries_about_one_person_are_compared_in_moments(memory):
+    """Every pair of them shares a word; to compare all pairs took 26 s for these two hundred."""
+    for n in range(200):
+        memory.say(f"Ana bought ticket {n} for the {n}th concert of season {n * 7}", day=n % 30)
+    began = process_time()
+    assert kinds(memory.plan(day=30)) == []
+    assert process_time() - began < 5
