@@ -461,5 +461,5 @@ def test_many_entries_about_one_person_are_compared_in_moments(memory):
     for n in range(200):
         memory.say(f"Ana bought ticket {n} for the {n}th concert of season {n * 7}", day=n % 30)
     began = process_time()
-    assert kinds(memory.plan(day=30)) == []
+    assert "merge" not in kinds(memory.plan(day=30))
     assert process_time() - began < 5
