@@ -275,7 +275,7 @@ def reindex(store: Store, embedder: Embeds, progress: Progress | None = None) ->
 def wanted_texts(store: Store) -> dict[str, tuple[str, bool]]:
     """By hash: every text that wants a vector, and whether it is a question."""
     found: dict[str, tuple[str, bool]] = {}
-    for stream in store.streams():
+    for stream in store.streams(own=True):
         found.update({row.hash: (row.embeds, row.question) for row in rows_of(store, stream) if row.embeds})
     return found
 

@@ -1,11 +1,12 @@
-"""What of the log can be searched, as rows: turns, pages, bookmarks, retrievals, evictions, each with its text.
+"""What of the log can be searched, as rows: turns, pages, bookmarks, facts, retrievals, evictions, each with its text.
 
 Made from the log alone, a batch of events at a time, with the same rows at the end however the batches fell. A row
 that has something to embed says which text: a turn that of the exchange which begins with it, a bookmark its
 keywords, a retrieval its question. Not here: vectors (embedded.py), the index (vectors.py).
 
 A row's id names its place, so a row that comes again replaces the one before: a turn's when its exchange is
-complete, a bookmark's when there is a better one. A branch has rows for its own records only.
+complete, a bookmark's when there is a better one, a fact's with the version at which it changed last (BUGS: a stale
+index). A branch has rows for its own records only.
 """
 
 from __future__ import annotations
@@ -28,15 +29,20 @@ from memory.events import (
     PagesRetrieved,
 )
 from memory.exchanges import Line, exchanges
-from memory.stores.tables import EVENT, STREAM, TEXT, Stream, event_of, stream_of, to_us
+from memory.fact_events import FactRevised, FactSourced, FactWeighed, FactWritten, TextErased
+from memory.facts import Fact
+from memory.knowledge import Knowledge, fold
+from memory.stores.folds import FACTS
+from memory.stores.tables import EVENT, SNAPSHOT, STREAM, TEXT, Stream, event_of, stream_of, to_us
 from memory.turns import Turn, Words
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
 
-TABLES = ("turns", "pages", "bookmarks", "retrievals", "evictions")
+TABLES = ("turns", "pages", "bookmarks", "retrievals", "evictions", "facts")
 MESSAGES = (MessageReceived.__name__, MessageReplied.__name__)
-KINDS = (*MESSAGES, *(k.__name__ for k in (PageClosed, BookmarkMade, PagesRetrieved, PageEvicted)))
+OF_FACTS = (FactWritten, FactRevised, FactSourced, FactWeighed, TextErased)
+KINDS = (*MESSAGES, *(k.__name__ for k in (PageClosed, BookmarkMade, PagesRetrieved, PageEvicted, *OF_FACTS)))
 COLUMNS = [EVENT.c[name] for name in ("seq", "stream", "version", "step", "at_us", "kind", "kind_version", "body")]
 AT_ONCE = 500  # ids in one query
 
@@ -78,6 +84,9 @@ def rows_between(connection: Connection, after: int, upto: int) -> list[Row]:
         stream = _stream(connection, number)
         if stream is None:
             continue  # deleted; the generation says so to whoever follows
+        if stream.scope.is_own:
+            found += _facts(connection, stream, events[0].version - 1, events[-1].version)
+            continue
         page = _open_page(connection, stream, events[0].version - 1)
         words = _words(connection, page.texts | {i for e in events for i in _texts(e.body)})
         found += _rows(stream, page, events, words)
@@ -93,6 +102,8 @@ def rows_of(store: Store, stream: Stream, upto: int | None = None) -> list[Row]:
         events = [event_of(row) for row in connection.execute(query.order_by(EVENT.c.version))]
         if not events:
             return []
+        if stream.scope.is_own:
+            return list(_facts(connection, stream, 0, events[-1].version))
         page = _open_page(connection, stream, events[0].version - 1)
         words = _words(connection, page.texts | {i for e in events for i in _texts(e.body)})
     return list({(row.table, row.values["id"]): row for row in _rows(stream, page, events, words)}.values())
@@ -296,3 +307,45 @@ _MAKE: dict[type[Body], Callable[[Stream, Event, Any, Words], Row]] = {
     PagesRetrieved: _retrieval,
     PageEvicted: _eviction,
 }
+
+
+# ── facts ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _facts(connection: Connection, stream: Stream, after: int, upto: int) -> Iterator[Row]:
+    """One row for each fact that changed at a version in (after, upto], as it stands then."""
+    known = _known(connection, stream, upto)
+    changed = [f for f in known.facts.values() if f.changed_at > after]
+    words = _words(connection, {i for f in changed for i in (f.text, f.attribute, f.value)})
+    query = select(EVENT.c.version, EVENT.c.seq, EVENT.c.at_us).where(
+        EVENT.c.stream == stream.id, EVENT.c.version > after, EVENT.c.version <= upto
+    )
+    places = {row.version: (row.seq, row.at_us) for row in connection.execute(query)}
+    for fact in changed:
+        seq, at_us = places[fact.changed_at]
+        yield _fact(stream, fact, seq, at_us, words)
+
+
+def _fact(stream: Stream, fact: Fact, seq: int, at_us: int, words: Words) -> Row:
+    """An erased fact keeps its row, which holds nothing."""
+    gone = fact.state == "erased"
+    text, attribute, value = ("", "", "") if gone else map(words, (fact.text, fact.attribute, fact.value))
+    return Row(
+        "facts",
+        {"id": f"{stream.id}:{fact.id}", "seq": seq, "user": stream.scope.user, "conversation": fact.conversation,
+         "run": stream.scope.run, "stream": stream.id, "step": 0, "happened_at": at_us, "fact": fact.id,
+         "layer": fact.layer, "state": fact.state, "kind": fact.kind, "attribute": attribute, "value": value,
+         "importance": fact.importance, "believed": bool(fact.believed), "version": fact.changed_at, "text": text},
+        text,
+    )  # fmt: skip
+
+
+def _known(connection: Connection, stream: Stream, upto: int) -> Knowledge:
+    """The fold up to a version, from the nearest snapshot, all within the caller's transaction."""
+    kept = select(SNAPSHOT.c.state).where(
+        SNAPSHOT.c.stream == stream.id, SNAPSHOT.c.version <= upto, SNAPSHOT.c.fold_version == FACTS.version
+    )
+    raw = connection.scalar(kept.order_by(SNAPSHOT.c.version.desc()).limit(1))
+    base: Knowledge = FACTS.load(raw) if raw is not None else Knowledge()
+    query = select(*COLUMNS).where(EVENT.c.stream == stream.id, EVENT.c.version > base.version, EVENT.c.version <= upto)
+    return fold((event_of(row) for row in connection.execute(query.order_by(EVENT.c.version))), base)

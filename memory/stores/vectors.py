@@ -1,4 +1,4 @@
-"""LanceDB beside the truth: `vectors.lance` finds turns, pages, bookmarks, retrievals and evictions by text or vector.
+"""LanceDB beside the truth: `vectors.lance` finds turns, pages, bookmarks, facts and the like by text or vector.
 
 It follows the log by seq, a batch at a time (`feed`), and the vectors by their number in the cache (embedded.py). How
 far it came stands in a small file inside the folder, written after Lance succeeded: whatever died in between, the
@@ -47,7 +47,7 @@ __all__ = ["TABLES", "Fed", "Health", "compare", "feed", "is_behind", "questions
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = 1  # grows with any change of the tables: a folder of another number is made anew
+SCHEMA = 2  # grows with any change of the tables: a folder of another number is made anew
 BATCH = 5_000  # events, or vectors, between two marks: how long the lock is held
 FRAGMENTS = 50  # files of a table, or rows that its indexes lack, before it is put in order
 UNINDEXED = 5_000
@@ -68,8 +68,11 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
                    "chosen": pa.list_(pa.int32()), "considered": pa.int32(), "note": pa.string()},
     "evictions": {"version": pa.int32(), "page": pa.int32(), "policy": pa.string(), "score": pa.float64(),
                   "freed_tokens": pa.int32(), "decided_by": pa.string()},
+    "facts": {"fact": pa.int32(), "layer": pa.string(), "state": pa.string(), "kind": pa.string(),
+              "attribute": pa.string(), "value": pa.string(), "importance": pa.float64(), "believed": pa.bool_(),
+              "version": pa.int32()},
 }  # fmt: skip
-WITH_VECTORS = ("turns", "bookmarks", "retrievals")  # a page is as near as the nearest exchange on it
+WITH_VECTORS = ("turns", "bookmarks", "retrievals", "facts")  # a page is as near as the nearest exchange on it
 # What tells two rows apart for a reader: a recording and its replays hold the same turns.
 _SAME: dict[str, tuple[str, ...]] = {
     "turns": ("conversation", "turn"),
@@ -362,6 +365,7 @@ def search(
     What was committed is found, where the store can be written. Without a run, what several runs of a conversation
     share comes once. `vector`: of unit length; `embedder`, where given, must be the one of the store's vectors. A
     page is as near as the nearest exchange on it. No match, no row: a text without a word to search for finds nothing.
+    Facts are the user's, so `conversation` takes none away: it adds the working facts of that one.
 
     Raises OtherEmbedder for vectors that cannot be compared with the store's, BadQuery, StoreDamaged.
     """
@@ -375,6 +379,9 @@ def search(
         raise BadQuery(f"k must be at least 1, not {k}")
     with _searching(store) as mark:
         where = _where(user=user, conversation=conversation, run=run)
+        if table == "facts":
+            mine = f" OR conversation = {_quoted(conversation)}" if conversation else ""
+            where = f"{_where(user=user)} AND (layer <> 'working'{mine})"
         if text:
             return _by_text(store, table, text, where, k, merged=run is None)
         numbers = _checked(store, mark, vector, embedder, table)
@@ -629,7 +636,7 @@ def _plain(name: str) -> list[str]:
 
 def _expected(store: Store, upto: int) -> dict[str, _Digest]:
     found = {name: _Digest() for name in TABLES}
-    for stream in store.streams():
+    for stream in store.streams(own=True):
         rows_ = rows_of(store, stream, upto)
         for name in TABLES:
             mine = [row for row in rows_ if row.table == name]

@@ -336,7 +336,7 @@ def test_nobody_finds_another_users_rows(store: Store):
     ("ask", "error", "told"),
     [
         ({"text": "x", "user": ""}, BadQuery, "needs a user"),
-        ({"text": "x", "table": "facts"}, UnknownName, "no table named 'facts'"),
+        ({"text": "x", "table": "wishes"}, UnknownName, "no table named 'wishes'"),
         ({"text": "x", "k": 0}, BadQuery, "at least 1"),
         ({"text": "x", "vector": [1.0]}, BadQuery, "either"),
         ({"vector": [[1.0]]}, BadQuery, "shape"),
