@@ -22,7 +22,7 @@ from memory.fact_events import (
     FactWeighed,
     FactWritten,
 )
-from memory.facts import FOREVER, LAYERS, Fact, Interval, Source, digest, in_zone, without
+from memory.facts import FOREVER, LAYERS, Fact, Interval, Source, in_zone, value_digest, without
 from memory.knowledge import Change, Conflict, Knowledge
 from memory.revision import Write, closing, excludes, making_room, ruling
 from memory.state import changed
@@ -67,7 +67,7 @@ def correct(
     mine = Interval(begin, now_open[-1].valid_to)
     new = changed(
         old, id=new_id, text=write(text), value=write(value) if value else 0,
-        value_key=digest(value) if old.key else "", origin="correction", by=who.name, tokens=tokens.count(text),
+        value_key=value_digest(value) if old.key else "", origin="correction", by=who.name, tokens=tokens.count(text),
         state="active", why="", sources=(source,) if source else old.sources, beliefs=(),
         importance=max(old.importance, 0.7), written_in="",
     )  # fmt: skip

@@ -341,6 +341,7 @@ class MemoryWorkFailed(Body):
 @dataclass(frozen=True, slots=True)
 class StepFinished(Body):
     ms: dict[str, float]  # by stage
+    stale_facts: tuple[int, ...] = ()  # stood in its prompts, and were changed while the model answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class TurnRemembered(Body):
     at: datetime
     raw: int = 0  # id of the model's answer, kept where it could not be read
     whole: bool = True  # the turn was looked at for all it holds; else one thing of it was kept, as somebody asked
+    anew: bool = False  # the conversation is another one under a name used before: it is looked at from `turn` on
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a model says that a candidate does to a known fact; revision.py takes it past its guard, or not."""
+
+    action: str  # new, same, replaces, ends
+    target: int
+    by: str  # the model
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where it was said: a span of a turn's words."""
 
@@ -197,6 +206,18 @@ def _plain(word: str) -> str:
 
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def value_digest(value: str) -> str:
+    """Digest of a value, without what is done with it: who loves eating a dish and who hates it speak of one thing.
+
+    >>> value_digest("吃川菜") == value_digest("川菜"), value_digest("eating noodles") == value_digest("noodles")
+    (True, True)
+    """
+    return digest(_DONE_WITH.sub("", value.strip()))
+
+
+_DONE_WITH = re.compile(r"^(?:(?:to )?(?:eat|drink)(?:ing)?\s+(?=\w{3})|[吃喝](?=[^\W\d_]{2}))", re.IGNORECASE)
 
 
 def key_of(candidate: Candidate) -> str:

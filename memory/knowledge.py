@@ -37,7 +37,7 @@ from memory.fact_events import (
 from memory.facts import Fact, Interval, Source, rebelieved
 from memory.state import changed
 
-FOLD_VERSION = 1_003  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
+FOLD_VERSION = 1_004  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ Changes = dict[str, Any]
 def _remembered(k: Knowledge, body: TurnRemembered, version: int) -> Changes:
     if not body.whole:
         return {}
-    last = max(k.learned.get(body.conversation, 0), body.turn)
+    last = body.turn if body.anew else max(k.learned.get(body.conversation, 0), body.turn)
     return {"learned": {**k.learned, body.conversation: last}}
 
 

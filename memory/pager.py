@@ -546,7 +546,7 @@ class Pager:
 
     # ── the end of a step ─────────────────────────────────────────────────────────────────────────────
 
-    def settle(self, reply: str = "", ms: dict[str, float] | None = None) -> None:
+    def settle(self, reply: str = "", ms: dict[str, float] | None = None, stale_facts: tuple[int, ...] = ()) -> None:
         """After the reply: who was used, which guests leave, what closed pages are remembered by."""
         used = self._pages_used(reply) if reply and self.track_use else ()
         if used:
@@ -560,7 +560,7 @@ class Pager:
             self._bookmark(page)
         for page in [p for p in self.state.residents if p.closed and p.gist is None]:
             self.summarised(page)
-        self.add(StepFinished(ms or {}))
+        self.add(StepFinished(ms or {}, stale_facts))
 
     def _pages_used(self, reply: str) -> tuple[Candidate, ...]:
         """Resident pages, but the open one, whose words stand in the reply; the most used first."""
