@@ -22,17 +22,22 @@ from memory.calling import TRIES, Caller
 from memory.errors import EngineError, ModelError
 from memory.events import Body, PageClosed, TurnMarked
 from memory.keywords import Improved, Unreadable
+from memory.learning import MOST as LEARNED_AT_ONCE
+from memory.learning import learn_by_model
+from memory.longterm import LongTerm, heard_of
 from memory.models.backoff import is_worth_another_try
 from memory.pager import Pager
 from memory.pages import Page
+from memory.remembering import waiting
 from memory.scope import Scope
 from memory.settings import Settings
 from memory.state import State
 from memory.stores import jobs
-from memory.stores.jobs import BOOKMARK, DONE, FAILED, SUMMARY, Job, Outcome
+from memory.stores.jobs import BOOKMARK, DONE, FACTS, FAILED, SUMMARY, Job, Outcome
 from memory.stores.lease import leased
 from memory.work import (
     Asked,
+    asking,
     improve,
     keywords_of,
     log_asked,
@@ -88,7 +93,8 @@ class _Did:
 # ── what is queued ────────────────────────────────────────────────────────────────────────────────────
 
 Wants = Callable[[Page, Settings], bool]
-KINDS: dict[str, Wants] = {BOOKMARK: wants_bookmark, SUMMARY: wants_summary}
+KINDS: dict[str, Wants] = {BOOKMARK: wants_bookmark, SUMMARY: wants_summary}  # about a page
+ALL = (*KINDS, FACTS)
 
 
 def wanted(bodies: Sequence[Body], after: State) -> list[tuple[str, str, str]]:
@@ -205,6 +211,31 @@ class _Doing:
             (self.did.improved if put_summary(pager, page, told) else self.did.changed).append(number)
             return self._commit(pager, job, {})
 
+    def facts(self, store: Store, job: Job) -> Outcome:
+        """What the turns hold that nobody looked at yet; rules look at them where the model's answer is unreadable."""
+        pager, asked = self._pager(job.scope), Asked()
+        settings, scope = pager.state.settings, job.scope
+        llm = memory_llm(settings, FACTS)
+        memory = LongTerm(store, scope.user, scope.conversation, settings=settings, clock=store.clock)
+        turns = list(waiting(pager, memory.knowledge.learned.get(scope.conversation, 0)))[:LEARNED_AT_ONCE]
+        if not turns or settings.remember != "llm":
+            return Outcome()
+        heard = list(heard_of(turns, scope.conversation, pager.journal.words))
+        if not llm:  # another model is set by now
+            memory.learn(heard, memory.knowledge.version)
+            return Outcome()
+        try:
+            failed = learn_by_model(memory, heard, asking(self._caller, settings, llm, asked, tries=self._tries), llm)
+        except ModelError as error:
+            if job.tries >= jobs.TRIES or not is_worth_another_try(error):
+                memory.note_unread(heard[-1], by=llm, reason=str(error), raw="", seen=memory.knowledge.version)
+                memory.learn(heard, memory.knowledge.version)  # no turn is left out
+            return self._not_answered(job, pager, [], llm, asked, error)
+        with _held(pager):
+            log_asked(pager, FACTS, llm, asked)
+            key = int(job.key)
+            return self._commit(pager, job, {key: f"{UNREADABLE}: {failed}"} if failed else {})
+
     def _waiting(self, job: Job, pager: Pager) -> list[Page]:
         """The job's page, then all that wait for the same."""
         keys = {j.key for j in jobs.of_run(self._store, job.scope) if j.kind == job.kind and j.state == jobs.QUEUED}
@@ -264,7 +295,7 @@ def does(
     `caller`: how models are called; by default with the keys of the environment. `most`: pages in one call.
     """
     doing = _Doing(store, caller or Caller(), tries, most, did or _Did())
-    return {BOOKMARK: doing.bookmark, SUMMARY: doing.summary}
+    return {BOOKMARK: doing.bookmark, SUMMARY: doing.summary, FACTS: doing.facts}
 
 
 # ── the thread of an engine ───────────────────────────────────────────────────────────────────────────
@@ -294,7 +325,7 @@ class Worker:
         """Do what is queued of up to `most` pages in this thread, those too that wait for another try."""
         did = _Did()
         with self._at_work:
-            jobs.hurry(self._store, KINDS, self._scope)
+            jobs.hurry(self._store, ALL, self._scope)
             doing = does(self._store, self._caller(), tries=TRIES, most=min(most, BATCH), did=did)
             jobs.work(self._store, doing, until=lambda: did.pages >= most, scope=self._scope)
         return did.worked
@@ -327,7 +358,7 @@ class Worker:
 
     def _rest(self) -> None:
         """Until the next try is due, if there is one."""
-        due = jobs.next_due(self._store, KINDS, self._scope)
+        due = jobs.next_due(self._store, ALL, self._scope)
         if due is None:
             return
         wait_s = max(jobs.POLL_S, (due - self._store.clock()).total_seconds())  # due, and not ours: another is at it

@@ -18,7 +18,7 @@ from typing import Any
 
 from memory import tokens, work
 from memory.calling import Caller, Complete, arguments_of, called, note_failure
-from memory.deferred import KINDS, Worked, Worker, queue_left, queueing
+from memory.deferred import ALL, Worked, Worker, queue_left, queueing
 from memory.errors import ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
 from memory.events import PagesRecalled
 from memory.journal import MemoryJournal
@@ -60,6 +60,7 @@ class Reply(Shown):
     completion_tokens: int
     cost_usd: float | None
     ms: Mapping[str, float]  # by stage
+    stale_facts: tuple[int, ...] = ()  # it may rest on: they were changed while the model answered
 
     def __str__(self) -> str:
         return self.text
@@ -108,7 +109,7 @@ class Engine(Shown):
         self._offered_for: Settings | None = None
         self._protocol = ("", "")
         self.remembering = Remembering(store, scope, pager)
-        if self.remembering.on:
+        if scope.run == LIVE:
             pager.keep, pager.drop = self.remembering.keep, self.remembering.drop
         pager.consult = lambda pages, message: work.consult(self.pager, self.caller, pages, message)
         self._wait_s = wait_s
@@ -225,7 +226,7 @@ class Engine(Shown):
         """
         if self._following is None:
             self._following = Following(self.store)  # the analytical store follows, off the reply path
-            self._queued = jobs.next_due(self.store, KINDS, self.scope) is not None
+            self._queued = jobs.next_due(self.store, ALL, self.scope) is not None
         try:
             return self._step(message, important, on_text)
         finally:
@@ -277,10 +278,13 @@ class Engine(Shown):
             step.speech.begin(as_json=False)
             step.speech.end(told)
         reply = self.pager.reply(Said(step.speech.text, role="assistant"))
-        self.pager.settle(step.speech.text, clock.ms)
+        stale_facts = self.remembering.stale() if told is None else ()
+        self.pager.settle(step.speech.text, clock.ms, stale_facts)
         self._commit(last=True)
         clock.done("settle")
         self.remembering.learn()
+        self._queued = self._queued or self.remembering.queued
+        self.remembering.queued = False
         return Reply(
             text=self.pager.journal.words(reply.text),
             step=self.state.step,
@@ -290,6 +294,7 @@ class Engine(Shown):
             completion_tokens=step.used.completion_tokens,
             cost_usd=step.used.cost_usd,
             ms=clock.ms,
+            stale_facts=stale_facts,
         )
 
     def _converse(self, step: _Step) -> None:

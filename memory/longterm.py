@@ -11,9 +11,10 @@ nobody else wrote meanwhile; else they are made anew on what is known then. Noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from memory.amend import Person
 from memory.errors import BadMessage, NotFound, StaleAppend
 from memory.events import Body, Event
 from memory.fact_events import Outcome, RememberingSwitched, TurnRemembered
-from memory.facts import Belief, Candidate, Fact, Interval, Source, digest
+from memory.facts import Belief, Candidate, Fact, Interval, Proposal, Source, digest
 from memory.finder import VectorSource
 from memory.journal import Clock, utc_now
 from memory.knowledge import Change, Conflict, Knowledge, apply
@@ -136,6 +137,9 @@ class LongTerm(Shown):
             raise NotFound(f"{found.name} is a working fact of another conversation")
         return found
 
+    def _ours(self, k: Knowledge, numbers: Iterable[int]) -> list[int]:
+        return [self._mine(k, number).id for number in numbers]
+
     def text(self, fact: Fact | int) -> str:
         return self.words((fact if isinstance(fact, Fact) else self.fact(fact)).text)
 
@@ -209,9 +213,53 @@ class LongTerm(Shown):
 
         return _outcomes(self.commit(decide, durable=False))
 
+    def learn_drawn(
+        self, turns: Sequence[Heard], drawn: Mapping[int, Sequence[tuple[Candidate, Proposal | None]]],
+        refused: Sequence[tuple[str, str]], *, by: str, seen: int,
+    ) -> list[Outcome]:  # fmt: skip
+        """What a model drew from turns, by turn; `refused` are rows of its answer that were not taken, and why."""
+
+        def decide(k: Knowledge) -> list[Body]:
+            bodies: list[Body] = []
+            waiting = [t for t in turns if t.turn > k.learned.get(t.conversation, 0)]
+            for each in waiting:
+                fresh = self._ledger(k, each, [c for c, _ in drawn.get(each.turn, ())], seen, by,
+                                     [p for _, p in drawn.get(each.turn, ())])  # fmt: skip
+                k = folded(k, fresh)
+                bodies += fresh
+            if refused and waiting:
+                said = self.journal.said
+                outcomes = tuple(Outcome("refused", why, text=said(self.redacted(row))) for why, row in refused)
+                last = waiting[-1]
+                bodies.append(TurnRemembered(last.conversation, last.turn, by, outcomes, seen, self.clock()))
+            return bodies
+
+        return _outcomes(self.commit(decide))
+
+    def note_unread(self, heard: Heard, *, by: str, reason: str, raw: str, seen: int) -> None:
+        """A model's answer could not be read: its words stay to be looked at, and rules read the turn."""
+
+        def decide(k: Knowledge) -> list[Body]:
+            text_id = self.journal.said(self.redacted(raw)) if raw else 0
+            line = (Outcome("failed", reason),)
+            return [TurnRemembered(heard.conversation, heard.turn, by, line, seen, self.clock(), text_id, whole=False)]
+
+        self.commit(decide)
+
+    def begin_anew(self, conversation: str) -> int:
+        """Another conversation has this name now: its turns are looked at from the first one. Returns 0."""
+
+        def decide(k: Knowledge) -> list[Body]:
+            line = Outcome("none", "the conversation began anew")
+            return [TurnRemembered(conversation, 0, RULES, (line,), k.version, self.clock(), anew=True)]
+
+        self.commit(decide, durable=False)
+        return 0
+
     def _ledger(
-        self, k: Knowledge, heard: Heard, found: Sequence[Candidate] | None, seen: int, by: str = RULES
-    ) -> list[Body]:
+        self, k: Knowledge, heard: Heard, found: Sequence[Candidate] | None, seen: int, by: str = RULES,
+        proposals: Sequence[Proposal | None] = (),
+    ) -> list[Body]:  # fmt: skip
         """The records of one turn: what it changed, and one line for everything it held."""
         reason, now = "", self.clock()
         if not k.on:
@@ -225,12 +273,12 @@ class LongTerm(Shown):
         writer = Writer(heard.conversation, seen, by, now)
         bodies: list[Body] = []
         outcomes: list[Outcome] = []
-        for candidate in found:
+        for candidate, proposal in zip_longest(found, proposals):
             source = Source(
                 heard.conversation, heard.turn, heard.text, candidate.start, candidate.end, heard.role, heard.said_at
             )
             near = self.finder.near(k, candidate) if not candidate.attribute else ()
-            made = revise(k, candidate, source, writer, self.journal.write, lambda _, near=near: near)  # type: ignore[misc]
+            made = revise(k, candidate, source, writer, self.journal.write, lambda _, near=near: near, proposal)  # type: ignore[misc]
             bodies += made.bodies
             outcomes.append(made.outcome)
             k = folded(k, made.bodies)
@@ -367,17 +415,17 @@ class LongTerm(Shown):
 
     def forget(self, *numbers: int, seen: int | None = None, by: str = "user") -> Change:
         """They hold no more from now on, and stay in history. To take the words themselves away: erase."""
-        return self._change(lambda k: amend.end(k, numbers, self._person(by, seen)))
+        return self._change(lambda k: amend.end(k, self._ours(k, numbers), self._person(by, seen)))
 
     def retract(self, *numbers: int, why: str = "it was never so", seen: int | None = None, by: str = "user") -> Change:
-        return self._change(lambda k: amend.retract(k, numbers, self._person(by, seen), why))
+        return self._change(lambda k: amend.retract(k, self._ours(k, numbers), self._person(by, seen), why))
 
     def release(self, number: int, *, seen: int | None = None, by: str = "user") -> Change:
         """Believe what was quarantined, or retracted."""
-        return self._change(lambda k: amend.release(k, number, self._person(by, seen)))
+        return self._change(lambda k: amend.release(k, self._mine(k, number).id, self._person(by, seen)))
 
     def mark(self, number: int, importance: float = 1.0, *, by: str = "user") -> Change:
-        return self._change(lambda k: amend.weigh(k, number, self._person(by), importance=importance))
+        return self._change(lambda k: amend.weigh(k, self._mine(k, number).id, self._person(by), importance=importance))
 
     def settle(self, conflict: int, winner: int = 0, *, by: str = "user", why: str = "") -> Change:
         """One side of a conflict holds; 0: they all do."""

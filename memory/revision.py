@@ -32,11 +32,12 @@ from memory.facts import (
     Candidate,
     Fact,
     Interval,
+    Proposal,
     Source,
-    digest,
     in_zone,
     joined,
     key_of,
+    value_digest,
     without,
 )
 from memory.knowledge import Conflict, Knowledge
@@ -70,9 +71,10 @@ class Revision:
 
 
 def revise(
-    k: Knowledge, candidate: Candidate, source: Source | None, writer: Writer, write: Write, near: Near
-) -> Revision:
-    """What `candidate` comes to.
+    k: Knowledge, candidate: Candidate, source: Source | None, writer: Writer, write: Write, near: Near,
+    proposal: Proposal | None = None,
+) -> Revision:  # fmt: skip
+    """What `candidate` comes to; a model's `proposal` counts where the guard lets it.
 
     >>> from memory.facts import BEGINNING
     >>> source = Source("trip", 1, 7, 0, 18, "user", BEGINNING)
@@ -87,6 +89,8 @@ def revise(
         return _unproven(draft, "no turn says so", near)
     if source.by not in SPEAKERS:
         return _unproven(draft, f"only the {source.by} said so", near)
+    if proposal is not None and (proposed := _proposed(draft, proposal)) is not None:
+        return proposed
     if not candidate.attribute:
         return _text_only(draft, near(candidate))
     rivals = [f for f in k.by_key.get(draft.key, ()) if f.believed and _same_scope(f, draft)]
@@ -107,7 +111,7 @@ def excludes(one: Fact, other: Fact) -> bool:
     return one.single and other.single and not one.negated and one.value_key != other.value_key
 
 
-NO_VALUE = digest("")
+NO_VALUE = value_digest("")
 
 
 def _same_scope(fact: Fact, draft: _Draft) -> bool:
@@ -115,6 +119,26 @@ def _same_scope(fact: Fact, draft: _Draft) -> bool:
     if fact.layer == "working":
         return fact.conversation == draft.writer.conversation
     return draft.layer != "working"
+
+
+def _proposed(draft: _Draft, proposal: Proposal) -> Revision | None:
+    """The model's verdict, where rules have none of their own: one of the two is text only. None: the rules decide.
+
+    Guard: two that are about different things cannot retire each other, whatever a model says.
+    """
+    target = draft.k.facts.get(proposal.target)
+    if target is None or not target.believed or not _same_scope(target, draft) or (target.key and draft.key):
+        return None
+    if proposal.action == "same":
+        return _known(draft, target, ())
+    if proposal.action not in ("replaces", "ends") or not any(i.overlaps(draft.interval) for i in target.believed):
+        return None
+    cause, verdict = ("end", "ended") if proposal.action == "ends" else ("supersede", "superseded")
+    why = f"it {proposal.action} {target.name}, says {proposal.by}"
+    draft.open(cause, f"model:{proposal.by}", why, old=(target.id,), new=draft.id)
+    draft.add(FactWritten(draft.change, draft.fact(), (draft.interval,), draft.writer.at))
+    draft.make_room(draft.interval, [target], draft.id, "ended" if cause == "end" else "replaced")
+    return draft.done(verdict, why, draft.id, (target.id,))
 
 
 def _unproven(draft: _Draft, reason: str, near: Near) -> Revision:
@@ -316,8 +340,8 @@ def _conflict(draft: _Draft, rivals: Sequence[Fact], touched: Sequence[Fact], wh
     winner, rule = _by_rule(draft, everyone)
     number = joined[0].id if joined else len(draft.k.conflicts) + 1
     draft.add(ConflictFound(draft.change, number, (*ids, draft.id), why, rule, winner, draft.writer.at))
-    for each in joined[1:]:
-        draft.add(ConflictSettled(draft.change, each.id, 0, f"rule:joined with conflict {number}", draft.writer.at))
+    for other in joined[1:]:
+        draft.add(ConflictSettled(draft.change, other.id, 0, f"rule:joined with conflict {number}", draft.writer.at))
     return draft.done("conflict", why, draft.id, ids)
 
 
@@ -399,7 +423,7 @@ class _Draft:
         self.id = len(k.facts) + 1
         self.change = len(k.changes) + 1
         self.key = key_of(candidate)
-        self.value_key = digest(candidate.value) if candidate.attribute else ""
+        self.value_key = value_digest(candidate.value) if candidate.attribute else ""
         self.layer = candidate.layer or LAYER.get(candidate.kind, "episodic")
         self.interval = _when(candidate, source.said_at if source else writer.at)
         self._bodies: list[Body] = []

@@ -60,7 +60,9 @@ def needs_no_answer(operations: Sequence[Operation]) -> bool:
 
 def _long_term(pager: Pager, call: str, operation: str, said: str) -> str:
     act = pager.keep if operation == "remember" else pager.drop
-    return act(said) if act else refuse(pager, call, operation, NO_LONG_TERM)
+    if act is None or pager.state.settings.remember == "off":
+        return refuse(pager, call, operation, NO_LONG_TERM)
+    return act(said)
 
 
 def refuse(pager: Pager, call: str, operation: str, reason: str) -> str:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from memory.stores.embedded import Embeds, Named
     from memory.stores.sql import Store
 
-EMBED, BOOKMARK, SUMMARY = "embed", "bookmark", "summary"
-ONE_BY_ONE = (BOOKMARK, SUMMARY)  # of one conversation
+EMBED, BOOKMARK, SUMMARY, FACTS = "embed", "bookmark", "summary", "facts"
+ONE_BY_ONE = (BOOKMARK, SUMMARY, FACTS)  # of one conversation
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 STATES = (QUEUED, RUNNING, DONE, FAILED)
 LEASE_S = 60.0

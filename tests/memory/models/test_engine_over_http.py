@@ -463,8 +463,8 @@ def test_a_key_goes_to_the_provider_that_it_was_given_for_and_to_no_other(opened
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("remember", {"text": "peanuts"}), ("forget", {"what": "peanuts"})])
-def test_what_needs_long_term_memory_is_refused_and_told(opened, server, name, arguments):
-    engine = opened()
+def test_what_needs_long_term_memory_is_refused_and_told_where_it_is_off(opened, server, name, arguments):
+    engine = opened(remember="off")
     fill_up(engine)
     server.in_turn(lambda s: s.says(calls=[(name, json.dumps(arguments))]), lambda s: s.says("I cannot."))
     assert engine.say("Please do.").text == "I cannot."
@@ -472,6 +472,17 @@ def test_what_needs_long_term_memory_is_refused_and_told(opened, server, name, a
     assert (refused.operation, refused.reason) == (name, "long-term memory is not switched on in this engine")
     assert "long-term memory is not switched on" in server.asked[1]["messages"][-1]["content"]
     assert consistent(engine)
+
+
+def test_what_the_model_wants_kept_is_believed_only_where_the_user_said_so(opened, server):
+    engine = opened()
+    fill_up(engine)
+    keeps = [("remember", json.dumps({"text": text})) for text in ("Allergic to peanuts", "Wants to be called Nono")]
+    server.in_turn(lambda s: s.says(calls=keeps), lambda s: s.says("Noted."))
+    engine.say("I am allergic to peanuts.")
+    kept = {engine.memory.text(f): f.state for f in engine.memory.facts(all_states=True)}
+    assert kept["Wants to be called Nono"] == "quarantined"
+    assert any("peanuts" in text.lower() and state == "active" for text, state in kept.items())
 
 
 def test_a_search_names_pages_with_a_line_each_and_brings_none(opened, server):
