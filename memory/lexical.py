@@ -118,7 +118,7 @@ def _stands(unit: int, units: Ints) -> bool:
 
 
 class Spans:
-    """Runs of values that stand side by side, `[first, end)` each, none of them empty; and the highest of each."""
+    """Runs of values that stand side by side, `[first, end)` each, none of them empty: each one's highest, its mean."""
 
     def __init__(self, numbers: Ints) -> None:
         """`numbers`: what each value belongs to, those of a run equal."""
@@ -136,6 +136,10 @@ class Spans:
             best: Floats = values.take(self._grid).max(axis=0)
             return best
         return np.maximum.reduceat(values, self.firsts)
+
+    def means(self, values: Floats) -> Floats:
+        sums: Floats = np.add.reduceat(values, self.firsts) if len(self.firsts) else values
+        return sums / (self.ends - self.firsts).astype(np.float32)
 
     def places(self, values: Floats, runs: Ints) -> Ints:
         """Of these runs: where the highest value stands, the first of equal ones."""

@@ -1,9 +1,10 @@
 """Which pages answer a question: the one ranker, and for every page that did not come, why.
 
 Two channels compare the question with a page: its words (lexical.py) and the vectors of its exchanges (exchanges.py).
-Each channel's best value a page is brought to one scale over the pages of this question (z-scores) and weighed. Before
-that a threshold in each channel's own unit asks whether the conversation knows anything of the question at all; if
-both say no, nothing comes. A strategy is a function from what was compared to a verdict; RETRIEVAL names them.
+Each one's best value a page, and the mean of a page's exchanges, are brought to one scale over the pages of this
+question (z-scores) and weighed. Before that a threshold in each channel's own unit asks whether the conversation knows
+anything of the question at all; if both say no, nothing comes. A strategy is a function from what was compared to a
+verdict; RETRIEVAL names them.
 
 An index holds one conversation and grows. It makes no vectors, reads no store, and knows no clock.
 """
@@ -56,6 +57,7 @@ class Weighing:
 
     words: float = 1.0
     vectors: float = 0.6
+    mean: float = 1 / 3  # the mean of all exchanges of a page, beside its nearest; a share of what vectors count
     recency: float = 0.0  # the newest page gets as much, the oldest nothing
     use: float = 0.0  # times what `used` says of a page
     min_coverage: float = 0.3  # share of the question's idf mass that the best page's best turn matches
@@ -175,9 +177,17 @@ class Compared:
     @_once
     def closeness(self) -> Floats:
         """Cosine of the page's best exchange; NaN where it has no vector."""
+        return self._known(self.index.vectors.layout.spans.highest)
+
+    @_once
+    def likeness(self) -> Floats:
+        """Mean cosine of all exchanges of the page; NaN where it has no vector."""
+        return self._known(self.index.vectors.layout.spans.means)
+
+    def _known(self, of_page: Callable[[Floats], Floats]) -> Floats:
         found = np.full(len(self.pages), np.nan, dtype=np.float32)
         if len(self.cosines):
-            found[self.index.near] = self.index.vectors.layout.spans.highest(self.by_page)
+            found[self.index.near] = of_page(self.by_page)
         return found
 
     @_once
@@ -233,18 +243,24 @@ class Compared:
 
 
 def fusion(seen: Compared, weighing: Weighing) -> Verdict:
-    """Words and vectors. A page without a vector yet counts with its words in both; without any, words decide."""
+    """Words, the nearest exchange and the mean of all. A page without a vector counts with its words in all three;
+    without any vector words decide."""
     if not len(seen.cosines):
         alone = words(seen, weighing)
         why = "the question has no vector" if seen.vector is None else "no page has a vector"
         return Verdict(
             alone.channels, alone.out, alone.out_because, alone.thresholds, alone.refused, f"{why}: ranked by words"
         )
-    by_words, near = _z(seen.words), _z(seen.closeness)
-    lacks = np.isnan(near)
-    shares = Channel("words", seen.words, weighing.words * by_words)
-    nearness = Channel(
-        "vectors", seen.closeness, (weighing.vectors * np.where(lacks, by_words, near)).astype(np.float32)
+    by_words = _z(seen.words)
+    lacks = np.isnan(seen.closeness)
+
+    def channel(name: str, raw: Floats, weight: float) -> Channel:
+        return Channel(name, raw, (weight * np.where(lacks, by_words, _z(raw))).astype(np.float32))
+
+    channels = (
+        Channel("words", seen.words, weighing.words * by_words),
+        channel("vectors", seen.closeness, weighing.vectors),
+        channel("mean", seen.likeness, weighing.vectors * weighing.mean),
     )
     silent = lacks & (seen.words <= 0)
     limits = {**_coverage(seen, weighing), **_margin(seen, weighing)}
@@ -252,9 +268,7 @@ def fusion(seen: Compared, weighing: Weighing) -> Verdict:
     if seen.coverage < weighing.min_coverage and not seen.stands_out(weighing):
         refused = f"{_says_coverage(seen, weighing)}, and {_says_margin(seen, weighing)}"
     note = f"{seen.lacking} of {len(seen.pages)} pages have no vector yet: ranked by words" if lacks.any() else ""
-    return Verdict(
-        (shares, nearness), silent, "it holds no word of the question and has no vector", limits, refused, note
-    )
+    return Verdict(channels, silent, "it holds no word of the question and has no vector", limits, refused, note)
 
 
 def words(seen: Compared, weighing: Weighing) -> Verdict:

@@ -1,6 +1,6 @@
 """How well pages, turns and sittings are found, and how fast: LoCoMo's labelled questions against the one ranker.
 
-Figures say what they are shares of and carry their n; nothing is judged. The weight of the vectors is chosen on nine
+Figures say what they are shares of and carry their n; nothing is judged. The weights of the vectors are chosen on nine
 conversations and used on the tenth, for each in turn. Labels are taken raw, and again with the corrections of
 `audit_errors.json` where that lies beside the file. It knows no store; its vectors lie in a file of their own.
 """
@@ -32,7 +32,8 @@ from sessions.recording import Recording
 Floats = NDArray[np.float32]
 Say = Callable[[str], None]
 
-WEIGHTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.3)  # of the vectors, words being 1
+# Of the vectors, words being 1; and what of that the mean of a page's exchanges counts.
+WEIGHTS = tuple((vectors, mean) for vectors in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.3) for mean in (0.0, 1 / 3, 1 / 2))
 PAGE_TURNS = 10
 FOREIGN = 200  # questions of other conversations asked of each
 RENAMED = 60  # of those, with this conversation's names in them: nothing but the matter tells them apart
@@ -275,10 +276,10 @@ def _indexed(pages: Pages, cache: Cache) -> Index:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The best ten of each question, by conversation, and the weight that the other conversations chose."""
+    """The best ten of each question, by conversation, and the weights that the other conversations chose."""
 
     best: list[list[list[int]]]
-    weights: list[float]
+    weights: list[tuple[float, float]]  # of WEIGHTS
     indexes: list[Index]
 
 
@@ -299,8 +300,8 @@ def _ranked(talks: Sequence[Talk], indexes: Sequence[Index], cache: Cache) -> Ra
 
 def _by_weight(seen: Compared) -> list[list[int]]:
     found = []
-    for weight in WEIGHTS:
-        totals = fusion(seen, Weighing(vectors=weight)).totals
+    for weight, mean in WEIGHTS:
+        totals = fusion(seen, Weighing(vectors=weight, mean=mean)).totals
         order = np.lexsort((-seen.pages, -totals))[:10]
         found.append(seen.pages[order].tolist())
     return found

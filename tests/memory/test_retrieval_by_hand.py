@@ -83,7 +83,11 @@ class ByHand:
         mean = sum(c for _, c in cosines) / len(cosines)
         margin = (max(near.values()) - mean) / max(1 - mean, 1e-6) if len(cosines) > 1 else 0.0
         words_z, near_z = _z(by_words), _z(near)
-        score = {page: words_z[page] + 0.6 * near_z.get(page, words_z[page]) for page in self.pages}
+        mean_z = _z({page: float(np.mean([c for p, c in cosines if p == page])) for page in near})
+        score = {
+            page: words_z[page] + 0.6 * near_z.get(page, words_z[page]) + 0.2 * mean_z.get(page, words_z[page])
+            for page in self.pages
+        }
         return score, coverage, margin
 
 

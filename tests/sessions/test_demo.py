@@ -42,7 +42,7 @@ def test_an_english_question_finds_the_chinese_page(demo):
     scope = demo.main_run("lin", "tea-shop")
     view = ask(demo, scope, "Who is allergic to peanuts?", vectors=StoredVectors(demo))
     asked = ask(demo, scope, "谁对花生过敏？", vectors=StoredVectors(demo))
-    assert view.channels == ("words", "vectors")
+    assert view.channels == ("words", "vectors", "mean")
     assert asked.chosen[0] in view.chosen
 
 

@@ -118,11 +118,11 @@ def test_locomo_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrieval_bench, "latency", lambda turns: {"clients": {}})
     figures = retrieval_figures(LOCOMO, VECTORS)
     assert figures["session"]["n"] == 1_982
-    assert figures["session"]["hit_at_1"] >= 0.76  # .770
+    assert figures["session"]["hit_at_1"] >= 0.765  # .776
     assert figures["session"]["recall_at_10"] >= 0.945  # .952
-    assert figures["turn"]["any_at_10"] >= 0.86  # .870
-    assert figures["turn"]["all_at_10"] >= 0.76  # .768
-    assert figures["turn"]["mrr"] >= 0.61  # .622
-    assert figures["page"]["fixed_10"]["hit_at_1"] >= 0.705  # .717
-    assert figures["page"]["fixed_10"]["hit_at_3"] >= 0.87  # .876
+    assert figures["turn"]["any_at_10"] >= 0.86  # .871
+    assert figures["turn"]["all_at_10"] >= 0.76  # .769
+    assert figures["turn"]["mrr"] >= 0.61  # .623
+    assert figures["page"]["fixed_10"]["hit_at_1"] >= 0.715  # .725
+    assert figures["page"]["fixed_10"]["hit_at_3"] >= 0.88  # .883
     assert figures["false_hit_ratio"]["value"] <= 0.26  # .234, at .015 of hit@3

@@ -351,6 +351,7 @@ TEXT: dict[str, str] = {
     "candidates.part": "{channel} {raw} ({share})",
     "channel.words": "words",
     "channel.vectors": "vectors",
+    "channel.mean": "mean of its vectors",
     "channel.bookmark": "bookmark",
     "channel.recency": "recency",
     "channel.use": "use",

@@ -351,6 +351,7 @@ TEXT: dict[str, str] = {
     "candidates.part": "{channel} {raw}（{share}）",
     "channel.words": "词语",
     "channel.vectors": "向量",
+    "channel.mean": "向量均值",
     "channel.bookmark": "书签",
     "channel.recency": "新近度",
     "channel.use": "使用",

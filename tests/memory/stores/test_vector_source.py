@@ -47,7 +47,7 @@ def test_vectors_made_while_the_engine_runs_are_found_by_its_next_question(engin
     assert retrieval(engine).embedder == ""
     reindex(store, HASH)
     found = retrieval(engine)
-    assert (found.embedder, found.channels) == (HASH.identity, ("words", "vectors"))
+    assert (found.embedder, found.channels) == (HASH.identity, ("words", "vectors", "mean"))
 
 
 def test_another_embedder_and_back_leaves_no_mixture(engine, store, monkeypatch):

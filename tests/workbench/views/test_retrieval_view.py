@@ -68,12 +68,12 @@ def test_asking_leaves_no_trace(told):
     assert store.last_seq() == before
 
 
-def test_with_vectors_there_are_two_channels_and_the_embedder_has_a_name(told):
+def test_with_vectors_there_are_three_channels_and_the_embedder_has_a_name(told):
     store, scope = told
     assert StoredVectors(store).newest() == ("", 0)
     reindex(store, named("hash"))
     view = ask(store, scope, "What is the budget of the trip?", vectors=StoredVectors(store))
-    assert view.channels == ("words", "vectors")
+    assert view.channels == ("words", "vectors", "mean")
     assert view.embedder == named("hash").identity
     assert view.chosen[0] == 2
 
