@@ -30,7 +30,7 @@ class Together(Generic[Q, A]):
         self._busy = False
 
     def __call__(self, question: Q) -> A:
-        """What `answer` says of this question. An error of it is whose turn it was; who was asked with it asks again."""
+        """What `answer` says of this question. Its error is whose turn it was; who was asked with it asks again."""
         me: _Caller[Q, A] = _Caller(question)
         with self._lock:
             self._waiting.append(me)

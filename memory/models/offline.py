@@ -269,7 +269,10 @@ tell told say said remember recall mention know knew talk discuss decide agree r
 previous earlier ago question answer actually
 多少 时候 记得 说过 提过 告诉 请问 知道 之前 以前 上次 最后 来着 还记 到底
 """
-_LIGHT = "now currently name call time day date number amount kind sort type thing 名字 时间 日期 号码 数字 东西 事情 现在 目前"
+_LIGHT = """
+now currently name call time day date number amount kind sort type thing
+名字 时间 日期 号码 数字 东西 事情 现在 目前
+"""
 _FUNCTION = frozenset("我你您的了吗呢吧啊么什是哪谁几")  # a pair with one of these says nothing in a question
 _CHANGE = re.compile(
     r"\b(?:actually|instead|now|changed?|updated?|no longer|not any ?more|rather|correction)\b"

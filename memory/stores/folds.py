@@ -42,7 +42,8 @@ def _head_of_facts(folded: knowledge.Knowledge) -> dict[str, Any]:
 
 
 def _step_is_over(before: state.State, after: state.State) -> bool:
-    return before.open_step and not after.open_step and bool(after.step) and after.step % SNAPSHOT_STEPS == 0
+    is_over = bool(after.step) and not after.open_step and (before.open_step or before.step != after.step)
+    return is_over and after.step % SNAPSHOT_STEPS == 0
 
 
 def _many_more(before: knowledge.Knowledge, after: knowledge.Knowledge) -> bool:
