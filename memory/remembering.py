@@ -102,7 +102,8 @@ class Remembering:
             if settings.remember == "llm" and memory_llm(settings, FACTS):
                 self._queue(turns[-1])
                 return
-            self.memory.learn(heard_of(turns, self.scope.conversation, self.pager.journal.words), self._seen)
+            with_before = waiting(self.pager, max(0, self._looked_at - 1))  # what the first of them answers
+            self.memory.learn(heard_of(with_before, self.scope.conversation, self.pager.journal.words), self._seen)
             self.behind = ""
         except EngineError as error:  # the reply is safe and must be heard; the next step looks at these turns as well
             self.behind = f"{type(error).__name__}: {error}"

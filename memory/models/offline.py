@@ -350,7 +350,12 @@ def _best_of(statement: Statement, weights: Mapping[str, float]) -> Found | None
 
 def _holds(text: str, term: str) -> bool:
     held = _term_set(text)
-    return term in held or any(alike(term, other) for other in held)
+    if term in held or any(alike(term, other) for other in held):
+        return True
+    return term in _SAID_AS and _SAID_AS[term] in text
+
+
+_SAID_AS = {"名字": "我叫"}  # who is asked for a name tells it without the word
 
 
 @lru_cache(maxsize=20_000)
