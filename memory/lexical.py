@@ -139,7 +139,8 @@ class Spans:
 
     def means(self, values: Floats) -> Floats:
         sums: Floats = np.add.reduceat(values, self.firsts) if len(self.firsts) else values
-        return sums / (self.ends - self.firsts).astype(np.float32)
+        means: Floats = np.divide(sums, (self.ends - self.firsts).astype(np.float32))
+        return means
 
     def places(self, values: Floats, runs: Ints) -> Ints:
         """Of these runs: where the highest value stands, the first of equal ones."""

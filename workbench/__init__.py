@@ -31,7 +31,8 @@ def _check_neighbours(*names: str) -> None:
 
 _check_neighbours("memory", "sessions", "pages")
 
-_HOMES = {"Engine": "memory"} | dict.fromkeys(("ask", "page", "turn", "window"), "workbench.inline")
+_INLINE = ("ask", "conflicts", "erase", "fact", "facts", "page", "turn", "window")
+_HOMES = {"Engine": "memory"} | dict.fromkeys(_INLINE, "workbench.inline")
 
 
 def __getattr__(name: str) -> Any:

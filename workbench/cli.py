@@ -518,7 +518,7 @@ def delete(
             turns = sum(run.turns for run in runs)
             told = f"{len(runs)} runs, {turns} turns; {len(learnt)} facts came from it alone ({facts})"
             typer.confirm(f"Delete {conversation} of {user}: {told}, for good?", abort=True)
-        ended = end_facts(opened, user, learnt, facts) if runs else ""
+        ended = end_facts(opened, user, conversation, learnt, facts) if runs else ""
         removed = opened.delete(user, conversation)
         copies = opened.copies()
     if json:

@@ -7,7 +7,8 @@ is a UsageError, not a traceback.
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
@@ -17,12 +18,17 @@ from memory.errors import EngineError
 from memory.scope import Scope
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
+from workbench.views import facts as facts_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
+from workbench.views.facts import ConflictView, FactsView, FactView
 from workbench.views.retrieval import RetrievalView
 from workbench.views.turn import TurnView
 from workbench.views.window import PageView, WindowView
+
+if TYPE_CHECKING:
+    from memory.stores.erase import ErasePreview
 
 Place = Engine | tuple[Store, Scope]
 
@@ -52,12 +58,39 @@ def ask(where: Place, question: str, at_turn: int = 0) -> RetrievalView:
     return retrieval_view.ask(store, scope, question, turn=at_turn, vectors=StoredVectors(store))
 
 
+def facts(where: Place, **wanted: Any) -> FactsView:
+    """What is remembered about the user: layer=, state=, tag=, valid=, recorded= as in views/facts.py."""
+    store, scope = _place(where)
+    return facts_view.facts(store, scope.user, **{"conversation": scope.conversation, **wanted})
+
+
+def fact(where: Place, number: int) -> FactView:
+    """One fact whole: where it was said, what was believed when, who changed it, which prompts held it."""
+    store, scope = _place(where)
+    return facts_view.fact(store, scope.user, number, conversation=scope.conversation)
+
+
+def conflicts(where: Place) -> tuple[ConflictView, ...]:
+    """What is undecided about the user, each with its sides and their words."""
+    store, scope = _place(where)
+    return facts_view.conflicts(store, scope.user)
+
+
+def erase(where: Place, *topics: str, facts: Sequence[int] = ()) -> ErasePreview:
+    """What would go if the user's words about these topics were erased; `.carry_out()` does it, without undo."""
+    from memory.stores.erase import erase as previewed
+
+    store, scope = _place(where)
+    return previewed(store, scope.user, *topics, facts=facts)
+
+
 USAGE = """\
 %memory                 the window now
 %memory window 40       the window at turn 40
 %memory turn 12         the step of turn 12, whole
 %memory page 3          page p3, with when and why it came and left
 %memory ask "…"         which page would answer, with every score and why the others would not come
+%memory facts           what is remembered about the user; `%memory fact f3` one of them whole
 %memory recall p3 …     bring pages back by hand
 %memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
 %%turn                  say the cell's words, get the reply"""
@@ -98,6 +131,10 @@ class WorkbenchMagics(Magics):
             return page(self.engine, _number(rest.removeprefix("p"), "page"))
         if verb == "ask":
             return ask(self.engine, rest.strip().strip("\"'"))
+        if verb == "facts":
+            return facts(self.engine)
+        if verb == "fact":
+            return fact(self.engine, _number(rest.removeprefix("f"), "fact"))
         if verb == "recall":
             self.engine.recall(*shlex.split(rest))
             return self.engine.window

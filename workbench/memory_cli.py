@@ -481,7 +481,7 @@ def facts_of(store: Store, user: str, conversation: str) -> list[int]:
     return [f.id for f in told if f.state != "erased" and {s.conversation for s in f.sources} == {conversation}]
 
 
-def end_facts(store: Store, user: str, numbers: list[int], how: str) -> str:
+def end_facts(store: Store, user: str, conversation: str, numbers: list[int], how: str) -> str:
     """Keep them, end them, or erase them; returns what became of them. Raises UnknownName for another word."""
     from memory.errors import UnknownName
     from memory.longterm import LongTerm
@@ -496,7 +496,7 @@ def end_facts(store: Store, user: str, numbers: list[int], how: str) -> str:
     k = store.knowledge(user)
     holding = [n for n in numbers if k.facts[n].lasts(store.clock())]
     if how == "end" and holding:
-        LongTerm(store, user, clock=store.clock).forget(*holding)
+        LongTerm(store, user, conversation, clock=store.clock).forget(*holding)
         return "ended"
     return "kept: `workbench delete --facts end` or `erase` takes them along"
 

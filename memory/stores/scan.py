@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,9 +89,18 @@ class _Tally:
     names: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)  # by file: what stands there and may
 
+    @cached_property
+    def _needles(self) -> list[bytes]:
+        return [each for name, all_ in needles(self.topic).items() for each in all_ if name != "utf-16"]
+
+    def times(self, content: str) -> int:
+        """How often a search of bytes would meet it in this cell."""
+        raw = content.encode("utf-8", "surrogatepass").lower()
+        return sum(raw.count(each) for each in self._needles)
+
     def add(self, file: str, place: str, user: str, content: str, *, name: bool = False) -> None:
         self.cells += 1
-        times = _times(content, self.topic)
+        times = self.times(content)
         if not times:
             return
         at = f"{file}: {place}"
@@ -210,12 +220,6 @@ def needles(topic: Topic) -> dict[str, list[bytes]]:
             if not form.isascii():
                 found["json"].append(json.dumps(form)[1:-1].encode())
     return {name: sorted({each.lower() for each in all_}) for name, all_ in found.items() if all_}
-
-
-def _times(content: str, topic: Topic) -> int:
-    """How often a search of bytes would meet it in this cell."""
-    raw = content.encode("utf-8", "surrogatepass").lower()
-    return sum(raw.count(each) for name, all_ in needles(topic).items() for each in all_ if name != "utf-16")
 
 
 def _bytes(folder: Path, topic: Topic) -> tuple[dict[str, int], int]:

@@ -165,10 +165,21 @@ def test_without_a_yes_nothing_is_erased(place: Path, answer: str, monkeypatch):
     assert len(asked("list", at=place)["rows"]) == 3
 
 
-def test_deleting_a_conversation_says_what_it_told_and_takes_it_along_if_asked(place: Path):
+@pytest.mark.parametrize(("how", "became", "left"), [("erase", "erased", 0), ("end", "ended", 0), ("keep", "kept", 3)])
+def test_deleting_a_conversation_says_what_it_told_and_takes_it_along_if_asked(place: Path, how, became, left):
     with Store.open(place) as store:
         store.open_stream(Scope("ana", "trip"))
-    told = json.loads(run("delete", "trip", "-u", "ana", "--store", place, "--facts", "erase", "--yes", "--json"))
-    assert told["facts_were"] == "erased"
-    assert asked("list", at=place)["rows"] == []
+    told = json.loads(run("delete", "trip", "-u", "ana", "--store", place, "--facts", how, "--yes", "--json"))
+    assert told["facts"] == ["f1", "f2", "f3", "f4"]
+    assert told["facts_were"].startswith(became)
+    assert len(asked("list", at=place)["rows"]) == left
     assert b"peanuts" in (place / "memory.sqlite").read_bytes(), "of Bo"
+
+
+def test_deleting_with_a_word_that_is_none_deletes_nothing(place: Path):
+    with Store.open(place) as store:
+        store.open_stream(Scope("ana", "trip"))
+    said = run("delete", "trip", "-u", "ana", "--store", place, "--facts", "drop", "--yes", ok=False)
+    assert "choose one of: end, erase, keep" in said
+    with Store.open(place) as store:
+        assert store.streams("ana", "trip")
