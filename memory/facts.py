@@ -21,6 +21,7 @@ from hashlib import blake2b
 LAYERS = ("working", "episodic", "semantic")  # this conversation only; what happened; what holds
 STATES = ("active", "conflicted", "superseded", "retracted", "quarantined", "erased")
 PRIORITY = {"inference": 1, "statement": 2, "correction": 3}  # which of two that cannot both hold is believed
+WEIGHTY = 0.8  # importance from which a standing fact comes into a prompt unasked
 KINDS = ("fact", "preference", "decision", "task")
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -147,6 +148,10 @@ class Fact:
     def believed(self) -> tuple[Interval, ...]:
         """Where it holds, as far as we know now; () if it is not believed at all."""
         return tuple(b.holds for b in self.beliefs if b.recorded_to == FOREVER)
+
+    @property
+    def is_believed(self) -> bool:
+        return any(b.recorded_to == FOREVER for b in self.beliefs)
 
     @property
     def open(self) -> bool:

@@ -34,7 +34,7 @@ from memory.fact_events import (
     TextErased,
     TurnRemembered,
 )
-from memory.facts import Fact, Interval, Source, rebelieved
+from memory.facts import WEIGHTY, Fact, Interval, Source, rebelieved
 from memory.state import changed
 
 FOLD_VERSION = 1_004  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
@@ -111,6 +111,11 @@ class Knowledge:
                 found.setdefault(fact.key, []).append(fact)
         return {key: tuple(facts) for key, facts in found.items()}
 
+    @cached_property
+    def weighty(self) -> Mapping[int, Fact]:
+        """Those that come into prompts unasked, as long as they hold."""
+        return {n: f for n, f in self.facts.items() if f.importance >= WEIGHTY}
+
     @property
     def open_conflicts(self) -> list[Conflict]:
         return [c for c in self.conflicts.values() if not c.settled]
@@ -133,9 +138,14 @@ def apply(knowledge: Knowledge, event: Event) -> Knowledge:
     changes = change(knowledge, event.body, event.version) if change else {}
     new = changed(knowledge, version=event.version, **changes)
     if "facts" in changes:
-        held = new.__dict__.pop("by_key", None)
-        if held is not None and isinstance(event.body, FactWritten | FactRevised | FactSourced | FactWeighed):
-            new.__dict__["by_key"] = _rekeyed(held, new.facts[_number(event.body)])
+        held, heavy = new.__dict__.pop("by_key", None), new.__dict__.pop("weighty", None)
+        if isinstance(event.body, FactWritten | FactRevised | FactSourced | FactWeighed):
+            fact = new.facts[_number(event.body)]
+            if held is not None:
+                new.__dict__["by_key"] = _rekeyed(held, fact)
+            if heavy is not None:
+                kept = {n: f for n, f in heavy.items() if n != fact.id}
+                new.__dict__["weighty"] = kept | ({fact.id: fact} if fact.importance >= WEIGHTY else {})
     return new
 
 

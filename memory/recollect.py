@@ -15,7 +15,7 @@ from datetime import datetime
 import numpy as np
 
 from memory.events import PlacedFact
-from memory.facts import Candidate, Fact
+from memory.facts import WEIGHTY, Candidate, Fact
 from memory.finder import Vector, VectorSource
 from memory.knowledge import Knowledge
 from memory.language import UNKNOWN, alike, is_cjk, terms, zipf
@@ -23,11 +23,14 @@ from memory.retrieval import Hit
 from memory.settings import Settings
 from memory.turns import Words
 
-HOT = 0.8  # importance from which a standing fact comes unasked
 HOT_MOST = 12  # facts
 LINE_TOKENS = 14  # a fact's name, its date and the marks around it
 MISSES = 50
 FAMILY = 5  # letters of a stem that its relatives share
+MANY = 200  # facts that hold a term, from which it says little by itself
+ROUNDED = 1e-4  # shares are told in four digits
+HOT = WEIGHTY
+NEAREST = 20  # facts
 NEAR_SHARE = 0.5  # of the words, for two texts to be compared as perhaps the same
 
 Label = Callable[[Fact], str]
@@ -85,6 +88,7 @@ class FactFinder:
         self._seen = 0  # facts
         self._terms: dict[int, frozenset[str]] = {}  # of the entry itself
         self._holders: dict[str, set[int]] = {}  # term, also of its topic and of how people ask for it -> facts
+        self._text_only: dict[str, list[int]] = {}  # term -> facts without an attribute
         self._families: dict[str, set[str]] = {}  # first five letters -> terms
         self._meanings: dict[int, Vector] = {}
         self._texts: dict[int, str] = {}
@@ -101,6 +105,8 @@ class FactFinder:
             for term in self._terms[number].union(terms(f"{attribute} {tags} {ASKED_BY.get(attribute, '')}")):
                 self._holders.setdefault(term, set()).add(number)
                 self._families.setdefault(term[:FAMILY], set()).add(term)
+            for term in () if fact.key else self._terms[number]:
+                self._text_only.setdefault(term, []).append(number)
             self._texts[number] = self._without[number] = text
         self._seen = max(self._seen, len(k.facts))
 
@@ -110,23 +116,31 @@ class FactFinder:
         mine = frozenset(terms(candidate.text))
         shared: Counter[int] = Counter()
         for term in mine:
-            shared.update(n for n in self._holders.get(term, ()) if not k.facts[n].key and term in self._terms[n])
+            shared.update(self._text_only.get(term, ()))
         near = [
             (n / len(mine | self._terms[number]), number)
             for number, n in shared.items()
             if n >= NEAR_SHARE * min(len(mine), len(self._terms[number]))
         ]
-        return [(k.facts[number], self._words(k.facts[number].text)) for _, number in sorted(near, reverse=True)]
+        best = sorted(near, reverse=True)[:NEAREST]
+        return [(k.facts[number], self._words(k.facts[number].text)) for _, number in best]
 
-    def coverage(self, k: Knowledge, question: str) -> dict[int, dict[str, float]]:
-        """For each fact that shares anything with the question: its terms and what share of the question they are."""
+    def coverage(self, k: Knowledge, question: str, least: float = 0.0) -> dict[int, dict[str, float]]:
+        """For each fact that shares anything with the question: its terms and what share of the question they are.
+
+        Facts that hold nothing but words that many hold, and cannot come to the share `least`, are left out.
+        """
         self.take(k)
         weights = asked_weights(question)
-        total = sum(weights.values())
+        left = total = sum(weights.values())
         found: dict[int, dict[str, float]] = {}
-        for term, weight in weights.items():
-            for number in self._held(term):
+        for term, weight in sorted(weights.items(), key=lambda each: -each[1]):
+            held: Collection[int] = self._held(term)
+            if len(held) > MANY and left < least * total:
+                held = found.keys() & held
+            for number in held:
                 found.setdefault(number, {})[term] = weight / total
+            left -= weight
         return found
 
     def _held(self, term: str) -> set[int]:
@@ -184,23 +198,25 @@ def recollect(
     """The facts that answer `question`: those that hold or will hold at `now` (None: whose end nobody knows).
 
     With `valid` those of that time, as known at `recorded` (None: now); with `recorded` alone all that was known then.
-
     With `meaning` vectors are compared as well, which takes the time to make the question's own.
     """
-    covered = finder.coverage(k, question)
+    limit, least = settings.facts_coverage, settings.min_margin
+    covered = finder.coverage(k, question, 0.0 if meaning else limit - ROUNDED)
     numbers = covered if not meaning else k.facts
     pool = {f.id for f in standing(k, conversation, valid, recorded, layers, numbers, now)}
     margins = finder.margins(question, pool) if meaning else {}
-    limit, least = settings.facts_coverage, settings.min_margin
-    ranked = sorted(
-        (_hit(n, covered.get(n, {}), margins.get(n, 0.0), settings) for n in pool if n in covered or n in margins),
-        key=lambda hit: (-hit.score, -hit.page),
-    )
+    shares = {n: round(sum(covered.get(n, {}).values()), 4) for n in pool if n in covered or n in margins}
+    scores = {n: share + settings.vectors_weight * max(0.0, margins.get(n, 0.0)) for n, share in shares.items()}
+    ranked = sorted(scores, key=lambda n: (-round(scores[n], 4), -n))
     hits: list[Hit] = []
     misses: list[Hit] = []
-    for hit in ranked:
-        share, margin = hit.raw
-        if share < limit and margin < least:
+    for number in ranked:
+        share, margin = shares[number], margins.get(number, 0.0)
+        fits = share >= limit or (number in margins and margin >= least)
+        if len(misses) >= MISSES and (not fits or len(hits) == most):
+            continue
+        hit = _hit(number, covered.get(number, {}), margin, settings)
+        if not fits:
             told = f"it covers {share:.2f} of what is asked (facts_coverage {limit:g})"
             told += f", and means {margin:.2f} of the same (min_margin {least:g})" if margins else ""
             misses.append(replace(hit, stage="threshold", dropped=told))
@@ -275,9 +291,8 @@ def choose(
 def _hot(k: Knowledge, conversation: str, now: datetime) -> list[PlacedFact]:
     """What comes whatever is asked; what is in dispute only where it is asked about."""
     lasting = [
-        f for f in k.facts.values()
-        if f.importance >= HOT and f.layer != "episodic" and f.state != "conflicted"
-        and f.readable_in(conversation) and f.lasts(now)
+        f for f in k.weighty.values()
+        if f.layer != "episodic" and f.state != "conflicted" and f.readable_in(conversation) and f.lasts(now)
     ]  # fmt: skip
     best = sorted(lasting, key=lambda f: (-f.importance, -f.id))[:HOT_MOST]
     return [PlacedFact(f.id, "hot", f.importance) for f in best]

@@ -93,9 +93,9 @@ def revise(
         return proposed
     if not candidate.attribute:
         return _text_only(draft, near(candidate))
-    rivals = [f for f in k.by_key.get(draft.key, ()) if f.believed and _same_scope(f, draft)]
-    same = [f for f in rivals if f.value_key == draft.value_key and f.negated == candidate.negated]
-    against = [f for f in rivals if excludes(f, draft.like)]
+    like, of_key = draft.like, k.by_key.get(draft.key, ())
+    same = [f for f in of_key if f.value_key == like.value_key and f.negated == like.negated and draft.may_change(f)]
+    against = [f for f in of_key if excludes(f, like) and draft.may_change(f)]
     if holder := next((f for f in same if any(draft.anchor in i for i in f.believed)), None):
         return _known(draft, holder, against)
     return _in_time(draft, same, against)
@@ -114,20 +114,13 @@ def excludes(one: Fact, other: Fact) -> bool:
 NO_VALUE = value_digest("")
 
 
-def _same_scope(fact: Fact, draft: _Draft) -> bool:
-    """Whether this statement may change that fact: what one conversation works on changes nothing for the others."""
-    if fact.layer == "working":
-        return fact.conversation == draft.writer.conversation
-    return draft.layer != "working"
-
-
 def _proposed(draft: _Draft, proposal: Proposal) -> Revision | None:
     """The model's verdict, where rules have none of their own: one of the two is text only. None: the rules decide.
 
     Guard: two that are about different things cannot retire each other, whatever a model says.
     """
     target = draft.k.facts.get(proposal.target)
-    if target is None or not target.believed or not _same_scope(target, draft) or (target.key and draft.key):
+    if target is None or not draft.may_change(target) or (target.key and draft.key):
         return None
     if proposal.action == "same":
         return _known(draft, target, ())
@@ -219,7 +212,7 @@ def ruling(k: Knowledge, conflict: Conflict, winner: int, change: int, by: str, 
 def _text_only(draft: _Draft, near: Sequence[tuple[Fact, str]]) -> Revision:
     mine = terms(draft.candidate.text)
     for fact, words in near:
-        if not fact.believed or not _same_scope(fact, draft):
+        if not draft.may_change(fact):
             continue
         theirs = terms(words)
         if _says_same(mine, theirs):
@@ -438,6 +431,12 @@ class _Draft:
         """As much of the fact as others are compared with."""
         c = self.candidate
         return Fact(0, 0, self.key, self.value_key, negated=c.negated, single=c.single)
+
+    def may_change(self, fact: Fact) -> bool:
+        """It is believed, and in reach: what one conversation works on changes nothing for the others."""
+        if fact.layer == "working":
+            return fact.conversation == self.writer.conversation and fact.is_believed
+        return self.layer != "working" and fact.is_believed
 
     def day(self, at: datetime) -> str:
         """The speaker's own date."""

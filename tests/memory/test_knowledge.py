@@ -188,17 +188,18 @@ def test_who_is_in_an_open_conflict_is_marked_and_nobody_else(each):
 
 
 @given(disputed)
-def test_facts_by_their_key_are_the_facts(each):
+def test_facts_by_their_key_and_by_their_weight_are_the_facts(each):
     mind, k = Mind(), Knowledge()
     mind.k = k
     for act in each:
-        _ = mind.k.by_key  # kept from then on
+        _ = mind.k.by_key, mind.k.weighty  # kept from then on
         do(mind, act)
         fresh = load(dump(mind.k))
         assert {key: sorted(f.id for f in fs) for key, fs in mind.k.by_key.items()} == {
             key: sorted(f.id for f in fs) for key, fs in fresh.by_key.items()
         }
         assert all(f is mind.k.facts[f.id] for fs in mind.k.by_key.values() for f in fs)
+        assert mind.k.weighty == fresh.weighty
 
 
 # ── the ledger and the switch ─────────────────────────────────────────────────────────────────────────
