@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memory import tokens, work
 from memory.calling import Caller, Complete, arguments_of, called, note_failure
@@ -44,6 +44,10 @@ from memory.stores.sync import Following
 from memory.stores.vector_source import StoredVectors
 from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
+
+if TYPE_CHECKING:
+    from memory.reach import Bisection, BlastRadius
+    from memory.why import Verdict
 
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
 
@@ -479,6 +483,27 @@ class Engine(Shown):
     def memory(self) -> LongTerm:
         """What is remembered about the user, across conversations."""
         return self.remembering.memory
+
+    def why(self, expected: str, question: str = "", turn: int | None = None) -> Verdict:
+        """Why the model did not have these words, and the smallest change that would bring them back.
+
+        >>> engine.why("budget 8000")                                      # doctest: +SKIP
+        """
+        from memory.why import why
+
+        return why(self.store, self.scope, expected, question, turn)
+
+    def bisect(self, expected: str) -> Bisection:
+        """The turns at which these words entered and left the prompts, each with its cause."""
+        from memory.reach import bisect
+
+        return bisect(self.store, self.scope, expected)
+
+    def blast_radius(self, fact: int) -> BlastRadius:
+        """Every prompt and reply that a fact reached, in any conversation of the user."""
+        from memory.reach import blast_radius
+
+        return blast_radius(self.store, self.scope.user, fact)
 
     @property
     def window(self) -> Window:

@@ -287,6 +287,44 @@ def ask(
 
 
 @app.command()
+def why(
+    expected: Annotated[str, typer.Argument(help="Words that the model should have had, as \"budget 8000\".")],
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    turn: Annotated[int | None, typer.Option(help="Of the step with this turn; the last without it.", min=1)] = None,
+    question: Annotated[str, typer.Option(help="As if this had been asked after that turn.")] = "",
+    json: AsJson = False,
+) -> None:
+    """Why something was not recalled, stage by stage, and the smallest change that would bring it back."""
+    from memory.stores.sql import Store
+    from memory.why import why as asked_why
+
+    with Store.open(store, readonly=True) as opened:
+        verdict = asked_why(opened, _scope(opened, user, conversation, run), expected, question, turn)
+        _json(verdict.to_dict()) if json else terminal.verdict(verdict)
+
+
+@app.command()
+def bisect(
+    expected: Annotated[str, typer.Argument(help="Words that entered or left the prompts.")],
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    json: AsJson = False,
+) -> None:
+    """The turn at which something entered the prompts, and the one at which it left, each with its cause."""
+    from memory.reach import bisect as bisected
+    from memory.stores.sql import Store
+
+    with Store.open(store, readonly=True) as opened:
+        found = bisected(opened, _scope(opened, user, conversation, run), expected)
+        _json(found.to_dict()) if json else terminal.line(repr(found))
+
+
+@app.command()
 def sql(
     query: Annotated[str | None, typer.Argument(help="A SELECT over the documented views.")] = None,
     store: StoreAt = None,

@@ -92,6 +92,8 @@ USAGE = """\
 %memory ask "…"         which page would answer, with every score and why the others would not come
 %memory facts           what is remembered about the user; `%memory fact f3` one of them whole
 %memory recall p3 …     bring pages back by hand
+%memory why "…"         why the model did not have these words, and what would bring them back
+%memory bisect "…"      the turn at which they entered the prompts, and the one at which they left
 %memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
 %%turn                  say the cell's words, get the reply"""
 
@@ -131,6 +133,10 @@ class WorkbenchMagics(Magics):
             return page(self.engine, _number(rest.removeprefix("p"), "page"))
         if verb == "ask":
             return ask(self.engine, rest.strip().strip("\"'"))
+        if verb == "why":
+            return self.engine.why(rest.strip().strip("\"'"))
+        if verb == "bisect":
+            return self.engine.bisect(rest.strip().strip("\"'"))
         if verb == "facts":
             return facts(self.engine)
         if verb == "fact":

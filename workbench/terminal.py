@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from memory.why import Verdict
     from sessions.replay import Replay
     from workbench.views.retrieval import RetrievalView
     from workbench.views.turn import CallRow, RecallView, TurnView
@@ -44,6 +45,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for line in lines:
         laid.add_row(*map(plain, line))
     out.print(laid)
+
+
+def line(words: object) -> None:
+    out.print(plain(words))
+
+
+def verdict(found: Verdict) -> None:
+    """The answer in a line, then each stage with what was seen, then every change that was tried."""
+    out.print(plain(found.line, "bold"))
+    marks = [[s.name, s.mark, "; ".join((s.says, *(e.says for e in s.evidence[:3])))] for s in found.stages]
+    table(["stage", "", "what was found"], marks)
+    if found.remedies:
+        table(["tried", "works", "what came of it"], [[r.change, r.works, r.says] for r in found.remedies])
 
 
 # ── a turn ────────────────────────────────────────────────────────────────────────────────────────────

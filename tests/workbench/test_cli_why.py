@@ -1,0 +1,48 @@
+"""`workbench why` and `bisect`: on a demo conversation, the cause and the smallest change."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from memory.stores.sql import Store
+from sessions.demo import load_demo
+from workbench.cli import app
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("why") / "store"
+    with Store.open(path) as store:
+        load_demo(store)
+    return path
+
+
+def ask(demo: Path, *words: str) -> str:
+    told = CliRunner().invoke(app, [*words, "--store", str(demo), "-u", "ana", "-c", "house-move"])
+    assert told.exit_code == 0, told.output
+    return told.output
+
+
+def test_why_names_the_stage_and_a_change_that_was_tried(demo: Path):
+    found = json.loads(ask(demo, "why", "peanuts", "--turn", "100", "--json"))
+    assert found["stage"] == "ranked"
+    assert found["remedy"]
+    assert any(remedy["works"] for remedy in found["remedies"])
+    assert found["remedy"] in ask(demo, "why", "peanuts", "--turn", "100")
+
+
+def test_what_was_never_said_is_told_as_that(demo: Path):
+    assert "never written" in ask(demo, "why", "a zebra in the cellar")
+
+
+def test_bisect_names_the_turns_and_the_eviction(demo: Path):
+    told = ask(demo, "bisect", "5,000")
+    assert "entered at turn" in told
+    assert "evicted by lru" in told
+
+
+def test_words_that_say_nothing_are_refused(demo: Path):
+    told = CliRunner().invoke(app, ["why", "the", "--store", str(demo), "-u", "ana", "-c", "house-move"])
+    assert told.exit_code == 1
