@@ -10,7 +10,7 @@ from memory import knowledge, state
 from memory.scope import Scope
 
 SNAPSHOT_STEPS = 200
-SNAPSHOT_RECORDS = 500  # of a user's own stream
+SNAPSHOT_RECORDS = 500  # of a user's own stream, while it is short
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,9 @@ def _step_is_over(before: state.State, after: state.State) -> bool:
 
 
 def _many_more(before: knowledge.Knowledge, after: knowledge.Knowledge) -> bool:
-    return before.version // SNAPSHOT_RECORDS < after.version // SNAPSHOT_RECORDS
+    """A snapshot holds all that is known: the more that is, the rarer, or they would outgrow the log by far."""
+    apart = SNAPSHOT_RECORDS * 2 ** (after.version // (8 * SNAPSHOT_RECORDS)).bit_length()
+    return before.version // apart < after.version // apart
 
 
 CONVERSATION = Fold(

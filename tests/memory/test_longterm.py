@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from memory import Store
 from memory.errors import BadMessage, NotFound, StaleFact, StoreReadOnly
 from memory.facts import Candidate, Source
-from memory.knowledge import fold
+from memory.knowledge import Knowledge, fold
 from memory.longterm import Heard, LongTerm
 from memory.scope import Scope
 from memory.stores import folds
@@ -390,3 +391,12 @@ def test_days_are_the_speakers_whatever_the_machines_zone(of, monkeypatch, zone)
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_snapshots_grow_rarer_as_more_is_known():
+    versions = [Knowledge(version=n) for n in range(0, 40_001, 50)]
+    kept = [b.version for a, b in pairwise(versions) if folds.FACTS.is_due(a, b)]
+    assert kept[:3] == [500, 1_000, 1_500]
+    assert len(kept) < 32
+    assert all(b - a <= max(1_000, a / 2) for a, b in pairwise(kept))
+    assert sum(kept) < 15 * 40_000  # in all no more than a few times what is known

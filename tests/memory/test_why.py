@@ -123,7 +123,7 @@ def test_a_fact_of_a_lower_rank_or_below_the_threshold(trip):
 def test_a_fact_without_room_needs_more_tokens(trip):
     trip.change(facts_tokens=85)
     entry = (
-        "The dentist is Dr. Osterholz, whose practice lies in the old town between the river, the museum and the bank."
+        "The dentist is Dr. Osterholz, whose practice lies in the old town between the river, a museum and a bank."
     )
     trip.memory.write(Candidate(entry, 0, len(entry)))
     verdict = asked(trip, "dentist Osterholz", "Who is the dentist in the old town?")
@@ -254,7 +254,7 @@ def test_in_chinese(opened):
     engine.say("我对花生过敏。")
     for i in range(12):
         engine.say(
-            f"我们来聊第{i}个抽屉，{'里面有很多回形针，今天天气不错，河边的博物馆也开门了，' * 4}大家都去看展览了。"
+            f"我们来聊第{i}个抽屉，{'里面有很多回形针，今天天气不错，河边的博物馆也开门了，' * 4}"
         )
     engine.say("我对什么过敏？")
     assert asked(engine, "花生过敏").in_prompt
