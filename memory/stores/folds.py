@@ -48,7 +48,7 @@ def _step_is_over(before: state.State, after: state.State) -> bool:
 
 def _many_more(before: knowledge.Knowledge, after: knowledge.Knowledge) -> bool:
     """A snapshot holds all that is known: the more that is, the rarer, or they would outgrow the log by far."""
-    apart = SNAPSHOT_RECORDS * 2 ** (after.version // (8 * SNAPSHOT_RECORDS)).bit_length()
+    apart = SNAPSHOT_RECORDS << (after.version // (8 * SNAPSHOT_RECORDS)).bit_length()
     return before.version // apart < after.version // apart
 
 
