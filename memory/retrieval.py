@@ -371,8 +371,10 @@ class Held:
 
 
 TOGETHER = 16  # questions compared in one pass
-MANY = 8  # from here on a matrix product is faster; it starts threads, which on a busy machine wait for each other
-AT_ONCE = 8_192  # vectors: what lies in the processor's cache, and the product beside it
+# For a large product BLAS starts threads, which with so few columns is no faster and twice the work. A dot product for
+# each pair, or from so many questions on a product for each block, starts none. Room is a power of two: whole blocks.
+MANY = 5
+BLOCK = 32
 
 
 class Vectors:
@@ -431,14 +433,14 @@ class Vectors:
 
     def _multiplied(self, asked: Sequence[Floats]) -> Sequence[Floats]:
         """One pass over the vectors for all of these: reading them is what takes the time."""
-        rows = self._rows[: len(self)]
-        if len(asked) < MANY:
-            return list(np.ascontiguousarray(np.vecdot(rows[:, None], np.stack(asked)).T))
-        columns, found = np.stack(asked, axis=1), np.empty((len(asked), len(rows)), dtype=np.float32)
-        for start in range(0, len(rows), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
-            found[:, part] = (rows[part] @ columns).T
-        return list(found)
+        held = len(self)
+        if len(asked) < MANY or held < BLOCK:
+            found = np.vecdot(self._rows[:held, None], np.stack(asked))
+        else:
+            blocks = -(-held // BLOCK)
+            rows = self._rows[: blocks * BLOCK].reshape(blocks, BLOCK, -1)
+            found = (rows @ np.stack(asked, axis=1)).reshape(blocks * BLOCK, -1)[:held]
+        return list(np.ascontiguousarray(found.T))
 
     def _check(self, row: Floats) -> None:
         if row.shape != self._rows.shape[1:]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory import lexical
 from memory.language import is_cjk, terms
 from memory.lexical import AROUND, K1, TIMELY, B
-from memory.retrieval import Index, Ranking, Weighing
+from memory.retrieval import Index, Ranking, Vectors, Weighing
 
 WORDS = ("tea", "lake", "violin", "yesterday", "Ana", "画画", "旅行", "预算", "昨天", "8,000", "Where", "?")
 EXACT = 1e-3
@@ -190,3 +190,18 @@ def test_a_turn_more_and_a_page_of_any_length() -> None:
         vector = np.array([0.6, 0.8, 0.0])
         ranking = index.rank(question, vector.astype(np.float32), 2)
         check(ranking, hand, question, vector, 2, Weighing())
+
+
+@pytest.mark.parametrize("held", [1, 15, 16, 31, 32, 33, 500])
+@pytest.mark.parametrize("asked", [1, 4, 5, 16])
+def test_questions_compared_at_once_are_compared_as_one(held: int, asked: int) -> None:
+    draw = np.random.default_rng(held)
+    vectors, rows = Vectors(), draw.standard_normal((held, 24)).astype(np.float32)
+    for nth, row in enumerate(rows):
+        vectors.put(nth + 1, nth + 1, 0, row)
+    questions = list(draw.standard_normal((asked, 24)).astype(np.float32))
+    found = vectors._multiplied(questions)
+    assert len(found) == asked
+    for question, cosines in zip(questions, found, strict=True):
+        assert cosines.flags.c_contiguous
+        assert cosines == pytest.approx(rows @ question, abs=1e-5)
