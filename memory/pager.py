@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from memory import boundaries, cooperative, eviction, gist, recalls, templates, tokens
+from memory import boundaries, cooperative, eviction, gist, recalls, secondlook, templates, tokens
 from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, made, stub
 from memory.bookmarks import named as named_generator
 from memory.errors import BadMessage, UnknownName
@@ -88,6 +88,7 @@ class Said:
 
 
 Consult = Callable[[Sequence[Page], str], cooperative.Decision]  # undecided pages, the message
+LookAgain = Callable[[Ranking, str, int], Ranking]  # a ranking, its question, how many may come
 NOBODY_ASKED = cooperative.Decision(fallback="no model decides here")
 IN_BETWEEN = "room was made in the middle of a step"
 
@@ -128,6 +129,7 @@ class Pager:
         self.keep: Callable[[str], str] | None = None  # what the model wants remembered, and forgotten, across
         self.drop: Callable[[str], str] | None = None  # conversations; None: there is no long-term memory
         self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
+        self.look_again: LookAgain | None = None  # a model's second look at a ranking; None: it stays as ranked
         self._consulted = NOBODY_ASKED
         self._draft: list[Body] = []
         self._finder: Finder | None = None
@@ -182,6 +184,7 @@ class Pager:
         cooperative.named(s.cooperative_asks)
         templates.named(s.bookmark_template)
         strategy_of(s.retrieval)
+        secondlook.named(s.second_look)
         if s.recall_level not in LEVELS:
             raise UnknownName("recall level", s.recall_level, LEVELS)
         if s.summaries not in gist.MAKERS:

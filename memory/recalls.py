@@ -15,6 +15,7 @@ from memory.bookmarks import parse_page_ref
 from memory.events import PagesRecalled, RangeStub, Refusal
 from memory.pages import SUMMARY, TEXT, Page, guest_tokens
 from memory.retrieval import Ranking
+from memory.secondlook import OFF, unseen
 from memory.state import changed
 from memory.stubs import open_range
 from memory.window import page_in, scaled
@@ -107,6 +108,8 @@ def find(pager: Pager, question: str, k: int, by: str, *, text_id: int = 0, ever
     since = pager.clock()
     ranking = pager.finder.rank(question, k, pager.state.settings, among=gone, used=_used_of_late(pager))
     ms = round((pager.clock() - since).total_seconds() * 1000, 3)
+    if pager.state.settings.second_look != OFF:
+        ranking = pager.look_again(ranking, question, k) if pager.look_again else unseen(ranking)
     pager.add(pager.finder.record(ranking, text_id or pager.said(question), by, k, ms))
     return ranking
 

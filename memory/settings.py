@@ -75,6 +75,9 @@ class Settings:
     summaries: str = name("auto", "What makes a page's summary: extract, llm; auto: llm where memory_llm names one.",
                           "maker of summaries")  # fmt: skip
     retrieval: str = name("fusion", "How pages are ranked for a question.", "retrieval strategy")
+    second_look: str = name(
+        "none", "What the model does with the best: filter those that help, rerank, or none.", "second look"
+    )
     retrieve_k: int = number(0, 0, 20, "pages", "Pages that each message brings back unasked; 0: only recalls do.")
     min_coverage: float = number(
         0.2, 0, 1, "share of the question's rarity", "Words say no if the best page's best turn matches less."

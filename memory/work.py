@@ -21,6 +21,8 @@ from memory.models.chat import OFFLINE, Answer
 from memory.pager import Pager
 from memory.pages import Page
 from memory.redaction import clean
+from memory.retrieval import Ranking
+from memory.secondlook import second_look
 from memory.serving import is_due
 from memory.settings import Settings, by_task
 
@@ -90,6 +92,21 @@ def consult(pager: Pager, caller: Caller, pages: Sequence[Page], message: str) -
     if decision.raw:
         note_unreadable(pager, "eviction", tuple(p.number for p in pages), llm, decision.fallback, decision.raw)
     return decision
+
+
+# ── retrieval ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def look_again(pager: Pager, caller: Caller, ranking: Ranking, question: str, k: int) -> Ranking:
+    """What the model makes of the best pages, as the setting asks; the draft is not written meanwhile."""
+    s, asked = pager.state.settings, Asked()
+    llm = memory_llm(s, "retrieval")
+    ask = asking(caller, s, llm, asked, tries=1) if llm else None
+    looked = second_look(ranking, question, k, s.second_look, lambda n: pager.summary(pager.state.pages[n]), ask)
+    log_asked(pager, "retrieval", llm, asked)
+    if looked.raw:
+        note_unreadable(pager, "retrieval", looked.offered, llm, looked.fallback, looked.raw)
+    return looked.ranking
 
 
 # ── bookmarks ─────────────────────────────────────────────────────────────────────────────────────────

@@ -388,6 +388,7 @@ def _choices(registry: str) -> list[str]:
     from memory.pager import LEVELS
     from memory.prompt import PROTOCOLS
     from memory.retrieval import RETRIEVAL
+    from memory.secondlook import SECOND_LOOKS
     from memory.templates import TEMPLATES
 
     known: dict[str, Iterable[str]] = {
@@ -400,6 +401,7 @@ def _choices(registry: str) -> list[str]:
         "recall level": LEVELS,
         "maker of summaries": MAKERS,
         "retrieval strategy": RETRIEVAL,
+        "second look": SECOND_LOOKS,
         "extractor": EXTRACTORS,
     }
     return sorted(known[registry])
