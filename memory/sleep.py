@@ -70,6 +70,7 @@ from memory.summaries import (
 )
 
 WAIT_S = 30.0  # for a step of a conversation to end, before its bookmark is taken or given back
+SPREADS = ("topical", "causal")  # along these edges of the graph goes a part of what use adds to a fact
 REWORDED = ("merge", "archive")  # rows that a model may word
 
 
@@ -113,10 +114,11 @@ class Sleep:
 
     def __init__(
         self, memory: LongTerm, rules: Rules | None = None, *, ask: Ask | None = None, by: str = RULES,
-        neighbours: Callable[[int], Collection[int]] = lambda fact: (),
+        neighbours: Callable[[int], Collection[int]] | None = None,
     ) -> None:  # fmt: skip
         self.memory, self.rules = memory, rules or Rules()
-        self._ask, self._by, self._neighbours = ask, by if ask else RULES, neighbours
+        self._ask, self._by = ask, by if ask else RULES
+        self._neighbours = neighbours or self._in_the_graph
 
     # ── consolidation ─────────────────────────────────────────────────────────────────────────────────
 
@@ -187,6 +189,14 @@ class Sleep:
     def changes(self) -> list[Change]:
         """What consolidations changed so far, the newest first."""
         return [c for c in reversed(self.memory.knowledge.changes.values()) if c.cause == CAUSE]
+
+    def _in_the_graph(self, fact: int) -> set[int]:
+        """Facts of the same topic, its causes and its effects."""
+        node, near = f"f{fact}", set()
+        for edge in self.memory.graph.by_node.get(node, ()):
+            if edge.kind in SPREADS:
+                near |= {int(end[1:]) for end in (edge.source, edge.target) if end != node}
+        return near
 
     def uses(self) -> dict[int, list[datetime]]:
         """When a prompt held a fact because the message asked for it. One that came unasked was not used."""

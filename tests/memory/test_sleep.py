@@ -223,6 +223,19 @@ def test_a_fact_is_used_where_a_message_asked_for_it_not_where_it_came_unasked(m
     assert {n: len(at) for n, at in Sleep(memory).uses().items()} == {1: 1}
 
 
+def test_use_spreads_along_the_graph_to_what_is_of_the_same_topic(memory, store, time):
+    said(memory, "Ana collects old maps of Lisbon", "The old maps of Lisbon hang in Ana's study", "Olga plays Chopin")
+    with Engine.open(store, user="ana", conversation="trip", remember="off") as engine:
+        for n in range(1, 40):
+            time.now += timedelta(minutes=n)
+            engine.pager.add(FactsPlaced(1, (), 0, (PlacedFact(1, "match"),)))
+            engine.pager.commit()
+    rows = {row.facts[0]: row for row in Sleep(memory, Rules(least_step=0.001)).preview().rows if row.kind == "weigh"}
+    assert rows[1].importance > rows[2].importance > 0.5
+    assert "neighbours" in rows[2].why
+    assert 3 not in rows or rows[3].importance < 0.5
+
+
 # ── summaries ─────────────────────────────────────────────────────────────────────────────────────────
 
 TALK = [
