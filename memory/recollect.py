@@ -69,9 +69,10 @@ def asked_weights(question: str) -> dict[str, float]:
             known = zipf(term if is_cjk(term) else word)
             no_word = is_cjk(term) and known == UNKNOWN
             weights[term] = LIGHT if no_word else max(LIGHT, COMMON - known)
-    return weights
+    return weights or dict.fromkeys(_ASKED_WITH & set(question), 1.0)  # 我住在哪里 asks with one character
 
 
+_ASKED_WITH = frozenset(word for asked in ASKED_BY.values() for word in asked.split() if len(word) == 1)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 

@@ -477,3 +477,16 @@ def test_rebuilt_equals_live_with_facts_in_the_prompts(opened):
     with sqlite3.connect(engine.store.file) as file:
         (found,) = file.execute("SELECT count(*) FROM event WHERE kind = 'TurnRemembered'").fetchone()
     assert found == 4
+
+
+def test_a_conversation_that_goes_on_from_a_replay_is_looked_at_from_the_first_turn(opened):
+    recording = opened("ok", run="replay")
+    recording.say("My budget is 5000 euros.")
+    recording.say("I like jazz.")
+    assert recording.memory.facts() == []
+    live = opened("ok")
+    live.say("My name is Mia.")
+    assert live.state.turn == 6
+    assert {live.memory.words(f.value) for f in live.memory.facts()} == {"5000 euros", "jazz", "Mia"}
+    assert [turn for turn, *_ in verdicts(live)] == [1, 2, 3, 4, 5, 6]
+    assert live.memory.quotes(1)[0][1].startswith("My budget is 5000")
