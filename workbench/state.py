@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
@@ -46,6 +46,7 @@ PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
 KEYS = ("user", "conv", "run", "turn", "page", "a", "b", "vs", "lang")
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
+V = TypeVar("V")
 
 
 class Chosen(Protocol):
@@ -77,6 +78,7 @@ class Place:
     page: int | None
     generation: int  # of the store's words
     youngest: int  # the id of the last stream that was begun in the store
+    own_version: int  # of what is remembered about the user; 0 without anything
 
     @property
     def scope(self) -> Scope:
@@ -202,12 +204,14 @@ def place() -> Place | None:
     run = st.query_params.get("run") or row.main
     if run not in [r.run for r in row.runs]:
         raise Missing("run", [r.run for r in row.runs], name=run)
-    streams = store.streams()
+    streams = store.streams(own=True)
     stream = next(s for s in streams if s.scope == row.scope.at(run))
+    own = next((s.version for s in streams if s.scope == Scope.own(row.user)), 0)
+    youngest = max(s.id for s in streams if s.scope != Scope.own(s.scope.user))
     turn = _number("turn")
     if turn is not None and not 1 <= turn <= stream.turns:
         raise Missing("turn", name=turn, turns=stream.turns)
-    return Place(row, stream, turn, _number("page"), generation, max(s.id for s in streams))
+    return Place(row, stream, turn, _number("page"), generation, youngest, own)
 
 
 def _conversation(rows: Sequence[ConversationRow]) -> ConversationRow:
@@ -234,6 +238,19 @@ def _number(key: str) -> int | None:
 # ── views, kept by the version of what they show ──────────────────────────────────────────────────────
 
 
+def view(make: Callable[..., V], here: Place, *args: Hashable) -> V:
+    """`make(store, scope, *args)`, kept until this conversation, its user's memory or the store's words change."""
+    store = open_store()
+    return _view(make, store, here.scope, args, (here.stream.version, here.own_version, here.generation))
+
+
+@lru_cache(maxsize=100)
+def _view(
+    make: Callable[..., V], store: Store, scope: Scope, args: tuple[Hashable, ...], versions: tuple[int, ...]
+) -> V:
+    return make(store, scope, *args)
+
+
 def window(here: Place) -> WindowView:
     return _window(open_store(), here.scope, here.stream.version, here.generation, here.at)
 
@@ -257,12 +274,7 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
 
 def evictions(here: Place) -> EvictionsView:
     """All up to the shown turn."""
-    return _evictions(open_store(), here.scope, here.stream.version, here.generation, here.turn)
-
-
-@lru_cache(maxsize=20)
-def _evictions(store: Store, scope: Scope, version: int, generation: int, turn: int | None) -> EvictionsView:
-    return evictions_view.evictions(store, scope, turn)
+    return view(evictions_view.evictions, here, here.turn)
 
 
 def difference(here: Place, chosen: Chosen) -> DiffView:
@@ -351,7 +363,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 
 def forget() -> None:
     """Drop everything that is kept, stores too."""
-    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _evictions):
+    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view):
         kept.cache_clear()
 
 
