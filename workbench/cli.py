@@ -273,6 +273,9 @@ def ask(
     turn: Annotated[int, typer.Option(help="As of this turn; now without it.", min=0)] = 0,
     k: Annotated[int, typer.Option("-k", help="How many pages; as the settings say without it.", min=0)] = 0,
     strategy: Annotated[str, typer.Option(help="How pages are ranked; as the settings say without it.")] = "",
+    like: Annotated[
+        bool, typer.Option("--like", help="Questions like this one that were asked before, and what each brought.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Which page would answer a question, with every score and the reason of every page that would not come."""
@@ -280,15 +283,32 @@ def ask(
     from memory.stores.vector_source import StoredVectors
     from workbench.views.retrieval import ask as asked
 
+    if like:
+        _ask_like(question, store, user, conversation, k, json)
+        return
     with Store.open(store, readonly=True) as opened:
         scope = _scope(opened, user, conversation, run)
         view = asked(opened, scope, question, turn=turn, k=k, strategy=strategy, vectors=StoredVectors(opened))
         _json(view.to_dict()) if json else terminal.retrieval(view)
 
 
+def _ask_like(
+    question: str, store: Path | None, user: str | None, conversation: str | None, k: int, json: bool
+) -> None:
+    """Of one user, in all conversations unless one is named."""
+    from memory.earlier import earlier
+    from memory.stores.sql import Store
+
+    with Store.open(store) as opened:  # writable: what was logged since is indexed first
+        named = bool(user) and conversation is None and bool(opened.streams(user))
+        whose = user if user and named else _scope(opened, user, conversation, None).user
+        found = earlier(opened, whose, question, conversation=conversation, **({"k": k} if k else {}))
+        _json(found.to_dict()) if json else terminal.earlier(found)
+
+
 @app.command()
 def why(
-    expected: Annotated[str, typer.Argument(help="Words that the model should have had, as \"budget 8000\".")],
+    expected: Annotated[str, typer.Argument(help='Words that the model should have had, as "budget 8000".')],
     store: StoreAt = None,
     user: User = None,
     conversation: Conversation = None,

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from memory.earlier import EarlierQuestions
     from memory.why import Verdict
     from sessions.replay import Replay
     from workbench.views.retrieval import RetrievalView
@@ -58,6 +59,12 @@ def verdict(found: Verdict) -> None:
     table(["stage", "", "what was found"], marks)
     if found.remedies:
         table(["tried", "works", "what came of it"], [[r.change, r.works, r.says] for r in found.remedies])
+
+
+def earlier(found: EarlierQuestions) -> None:
+    """Questions of the past, and what each brought into its prompt."""
+    out.print(plain(f"questions like “{found.question}”, compared {found.compared}", "bold"))
+    table(*found.lines())
 
 
 # ── a turn ────────────────────────────────────────────────────────────────────────────────────────────

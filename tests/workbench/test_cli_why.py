@@ -46,3 +46,12 @@ def test_bisect_names_the_turns_and_the_eviction(demo: Path):
 def test_words_that_say_nothing_are_refused(demo: Path):
     told = CliRunner().invoke(app, ["why", "the", "--store", str(demo), "-u", "ana", "-c", "house-move"])
     assert told.exit_code == 1
+
+
+def test_ask_like_tells_earlier_questions_and_what_each_brought(demo: Path):
+    found = json.loads(ask(demo, "ask", "what is my moving budget?", "--like", "-k", "2", "--json"))
+    assert len(found["rows"]) == 2
+    assert all(row["came"] for row in found["rows"])
+    told = ask(demo, "ask", "what is my moving budget?", "--like", "-k", "2")
+    assert "moving budget" in told.partition("question")[2]
+    assert "by meaning" in told
