@@ -211,7 +211,7 @@ class LongTerm(Shown):
                     bodies += fresh
             return bodies
 
-        return _outcomes(self.commit(decide, durable=False))
+        return _outcomes(self.commit(decide, durable=False, read=False))
 
     def learn_drawn(
         self, turns: Sequence[Heard], drawn: Mapping[int, Sequence[tuple[Candidate, Proposal | None]]],
@@ -286,10 +286,13 @@ class LongTerm(Shown):
             outcomes = [Outcome("none", reason or "no fact")]
         return [*bodies, TurnRemembered(heard.conversation, heard.turn, by, tuple(outcomes), seen, now)]
 
-    def commit(self, decide: Decide, *, durable: bool = True) -> Sequence[Body]:
-        """Append what `decide` makes of what is known; made anew where somebody else wrote meanwhile."""
+    def commit(self, decide: Decide, *, durable: bool = True, read: bool = True) -> Sequence[Body]:
+        """Append what `decide` makes of what is known; made anew where somebody else wrote meanwhile.
+
+        Without `read` the first try takes what was known last: for whoever looked a moment ago, and cannot fail on it.
+        """
         for attempt in range(1, TRIES + 1):
-            before: Knowledge = self.journal.load()
+            before: Knowledge = self.journal.load() if read or attempt > 1 else self.journal.last_known()
             done = False
             try:
                 bodies = decide(before)

@@ -60,7 +60,7 @@ from memory.redaction import Redact, clean, redact
 from memory.retrieval import Ranking, strategy_of
 from memory.settings import Settings
 from memory.state import apply
-from memory.stubs import arrange_stubs
+from memory.stubs import Gone, arrange_stubs
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, can_be_free, fill, make_room, page_room, scaled
 
@@ -135,6 +135,7 @@ class Pager:
         self._finder: Finder | None = None
         self._corpus: Corpus | None = None
         self._settled: Settled = {}
+        self._gone = Gone()
         self._about = ""  # the message of this step: what stubs are arranged for
         self.state = journal.load()
         self._chosen: tuple[Settings, _Strategies] | None = None
@@ -511,7 +512,8 @@ class Pager:
 
     def arrange(self, message: str) -> None:
         words, write = self.journal.words, self.journal.write
-        arranged = arrange_stubs(self.state, self.finder.matches(message), words, write)
+        self._gone = self._gone.now(self.state)
+        arranged = arrange_stubs(self.state, self.finder.matches(message), words, write, self._gone)
         if arranged:
             self.add(arranged)
 

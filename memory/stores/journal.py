@@ -68,6 +68,13 @@ class SqlJournal:
             self._state = self.store.fold_of(self.stream, near=self._state)
         return self._state
 
+    def last_known(self) -> Any:
+        """The fold as of the last `load`: where others wrote since, a commit on top of it raises StaleAppend."""
+        if self._state is None:
+            return self.load()
+        self._forget_unsaved()
+        return self._state
+
     def look(self, connection: Connection) -> None:
         """Read the run's head in a transaction that is open anyhow; the next `load` takes it."""
         named = {"user": self.scope.user, "conversation": self.scope.conversation, "run": self.scope.run}
