@@ -7,7 +7,7 @@ setting, the share of its range that it moves; what a person would have to do co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from math import floor
 from typing import Any
 
@@ -15,7 +15,7 @@ from memory import amend
 from memory.amend import Person
 from memory.carriers import Carrier, fact_ranking, full_ranking, missed
 from memory.case import Case
-from memory.errors import BudgetTooSmall, UndoRefused, UnknownName
+from memory.errors import BudgetTooSmall, NotFound, UndoRefused, UnknownName
 from memory.events import Body
 from memory.facts import Fact
 from memory.knowledge import Knowledge
@@ -39,6 +39,7 @@ class Remedy:
     works: bool
     says: str  # where the words then stand, or why it does not help
     carrier: str = ""  # whom it helps
+    settings: Mapping[str, Any] = field(default_factory=dict)  # where it is nothing but settings
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,26 @@ class _Try:
 
 def remedies(case: Case, found: Iterable[Carrier]) -> list[Remedy]:
     """What was tried, the smallest first that works, then what does not."""
+    tried = [_tried(case, each) for each in _all(case, found)[:MOST_TRIED]]
+    return sorted(tried, key=lambda r: (not r.works, r.size))
+
+
+def changed_by_name(case: Case, found: Iterable[Carrier], change: str) -> Changed:
+    """What a remedy of this name changes; raises NotFound where nothing of that name is tried."""
+    known = {each.change: each for each in _all(case, found)[:MOST_TRIED] if not each.refused}
+    if change not in known:
+        raise NotFound(f"no change {change!r} is tried here; there is: {', '.join(known) or 'none'}")
+    return known[change].changed
+
+
+def _all(case: Case, found: Iterable[Carrier]) -> list[_Try]:
+    """The smallest first."""
     tries: dict[str, _Try] = {}
     for carrier in found:
         for each in _tries(case, carrier):
             if each.change:
                 tries.setdefault(each.change, each)
-    tried = [_tried(case, each) for each in sorted(tries.values(), key=lambda t: t.size)[:MOST_TRIED]]
-    return sorted(tried, key=lambda r: (not r.works, r.size))
+    return sorted(tries.values(), key=lambda t: t.size)
 
 
 def as_it_was(case: Case) -> bool:
@@ -81,7 +95,9 @@ def _tried(case: Case, each: _Try) -> Remedy:
         told = _stub(done.step.prompts[-1].messages, holds)
     if not stood and case.recorded is not None and each.carrier.startswith("f"):
         told = told or _by_its_turn(each, done.step.placed)
-    return Remedy(each.change, each.size, bool(told), told or "the prompt would not hold it", each.carrier)
+    alone = not (each.changed.recalls or each.changed.keywords or each.changed.knowledge)
+    settings = dict(each.changed.settings) if alone else {}
+    return Remedy(each.change, each.size, bool(told), told or "the prompt would not hold it", each.carrier, settings)
 
 
 def _stub(messages: Iterable[Any], holds: Callable[[int], bool]) -> str:

@@ -135,7 +135,11 @@ def why(
     Of the step of `turn` (None: the last one) and its message. With another `question`: as if that had come after
     this turn. `vectors` None: the store's own. Raises BadMessage for words that say nothing, NotFound.
     """
-    case = open_case(store, scope, looked_for(expected), question, turn, vectors or StoredVectors(store))
+    return judged(open_case(store, scope, looked_for(expected), question, turn, vectors or StoredVectors(store)))
+
+
+def judged(case: Case) -> Verdict:
+    """The same of a case that is open already."""
     return _Look(case).verdict()
 
 
