@@ -9,6 +9,7 @@ What counts is the prompt that a step's model read, or, with a question, would r
 from __future__ import annotations
 
 from memory.engine import Engine
+from memory.exposure import StaleExposure, stale_exposure
 from memory.scope import Scope
 from memory.stores.sql import Store
 from memory.why import Verdict, why
@@ -30,6 +31,22 @@ def assert_not_in_prompt(where: Place, words: str, *, at_turn: int | None = None
     if verdict.in_prompt:
         raise AssertionError(f"{words!r} stands in the prompt: {verdict.says}\n{_stages(verdict)}")
     return verdict
+
+
+def assert_no_unmarked_versions(where: Place, *, at_turn: int | None = None) -> StaleExposure:
+    """In no prompt (with `at_turn`: of that step) an old value stands unmarked beside the new one (exposure.py).
+
+    Raises AssertionError that names the turns, the facts and the pages.
+    """
+    store, scope = (where.store, where.scope) if isinstance(where, Engine) else where
+    step = store.state(scope, store.version_at(scope, at_turn)).step if at_turn else 0
+    found = stale_exposure(store, scope, at_turn)
+    alarms = [each for each in found.alarms if step in (0, each.step)]
+    if alarms:
+        said = {f.fact: f"  f{f.fact} {f.said!r}, now f{f.newer} {f.says!r}" for f in found.facts}
+        told = [said[number] for number in dict.fromkeys(each.fact for each in alarms)]
+        raise AssertionError("\n".join(["two versions of a fact stand in a prompt unmarked", *map(str, alarms), *told]))
+    return found
 
 
 def _verdict(where: Place, words: str, question: str, turn: int | None) -> Verdict:
