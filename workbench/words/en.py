@@ -89,6 +89,17 @@ TEXT: dict[str, str] = {
     "metric.utilisation.says": "Share of the prompt that recalls brought back",
     "metric.cost": "Cost",
     "metric.cost.says": "Of the model calls since the beginning; the bars tell it by step",
+    # exports
+    "export": "Export",
+    "export.says": "Take this table along as a file",
+    "export.csv": "CSV",
+    "export.csv.says": "For a spreadsheet; what would run as a formula there gets an apostrophe before it",
+    "export.parquet": "Parquet",
+    "export.parquet.says": "For DuckDB, pandas and Spark: typed, small, the words as they are",
+    "export.json": "JSON",
+    "export.json.says": "A list of objects, the words as they are",
+    "export.html": "HTML",
+    "export.html.says": "The drawing as one page that needs nothing else",
     # evictions
     "nav.evictions": "Evictions",
     "evictions.title": "What left, and what it cost",

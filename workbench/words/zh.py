@@ -89,6 +89,17 @@ TEXT: dict[str, str] = {
     "metric.utilisation.says": "提示中由召回带回的部分",
     "metric.cost": "费用",
     "metric.cost.says": "从开始到现在的模型调用费用；柱形按步显示",
+    # 导出
+    "export": "导出",
+    "export.says": "把这张表存成文件",
+    "export.csv": "CSV",
+    "export.csv.says": "用于电子表格；会被当作公式执行的内容前面加一个撇号",
+    "export.parquet": "Parquet",
+    "export.parquet.says": "用于 DuckDB、pandas 和 Spark：带类型、体积小，文字原样保留",
+    "export.json": "JSON",
+    "export.json.says": "对象列表，文字原样保留",
+    "export.html": "HTML",
+    "export.html.says": "图形存成单个网页，不依赖其他文件",
     # evictions
     "nav.evictions": "换出",
     "evictions.title": "换出了什么，代价多大",
