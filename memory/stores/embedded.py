@@ -328,6 +328,12 @@ def kept_hashes(store: Store) -> set[str]:
         return set() if db is None else {name for (name,) in db.execute("SELECT hash FROM vector")}
 
 
+def raw_of(store: Store, made_by: Maker, hashes: Sequence[str]) -> dict[str, bytes]:
+    """As the file has them, whatever their size: for a check."""
+    with _reading(store) as db:
+        return {} if db is None else _known(db, made_by, hashes)
+
+
 def _known(db: sqlite3.Connection, made_by: Maker, hashes: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for start in range(0, len(hashes), AT_ONCE):

@@ -33,7 +33,7 @@ from memory.events import (
 )
 from memory.fact_events import FactWritten, SummaryWritten, TextRefused, TurnRemembered
 from memory.show import Shown, rows, table
-from memory.stores.files import INDEX_FOLDER, LOG_FILE, derived_lock, drop_derived
+from memory.stores.files import CACHE_FILE, INDEX_FOLDER, LOG_FILE, derived_lock, drop_derived
 from memory.stores.folds import CONVERSATION, Fold, fold_for
 from memory.stores.journal import save_snapshot
 from memory.stores.tables import EVENT, SNAPSHOT, STREAM, TEXT, Stream
@@ -108,9 +108,11 @@ def verify(store: Store) -> Verification:
     faults = check(store)
     derived_events, derived_words, differences = compare(store)
     index_rows, vectors, strange = _compare_index(store)
+    sampled, unhealthy = _vectors_of_texts(store)
+    vectors = {**vectors, **sampled}
     return Verification(
         path=str(store.path),
-        faults=(*faults, *differences, *strange),
+        faults=(*faults, *differences, *strange, *unhealthy),
         **{name: _count(store, name) for name in ("streams", "events", "words", "snapshots")},
         derived_events=derived_events,
         derived_words=derived_words,
@@ -130,6 +132,17 @@ def _compare_index(store: Store) -> tuple[dict[str, int], dict[str, Any], list[s
     except StoreError as error:  # the truth cannot be read, which `check` has told, or the cache of vectors
         return {}, {}, [str(error)]
     return index_rows, {**asdict(health), "missing": health.missing}, faults
+
+
+def _vectors_of_texts(store: Store) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Vectors against their texts, a sample of them embedded again; nothing where none was made."""
+    if not (store.path / CACHE_FILE).exists():
+        return {}, ()
+    from memory.stores.vector_health import vector_health
+
+    found = vector_health(store)
+    told = {"embedded again": found.sampled, "of another text": found.mismatched, "twins": found.twin_texts}
+    return told | ({"note": found.note} if found.note else {}), found.faults
 
 
 def _count(store: Store, name: str) -> int:
