@@ -36,6 +36,7 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
         Entry("diff", ":material/difference:"),
         Entry("evictions", ":material/logout:"),
     ),
+    "memory": (Entry("why", ":material/troubleshoot:"),),
 }
 
 
@@ -98,8 +99,9 @@ def _choice(key: str, label: str, options: list[str], chosen: str, names: dict[s
     widget = f"choice_{key}_{chosen}"
 
     def changed() -> None:
-        if st.session_state[widget] in options:
-            state.go(**dict.fromkeys(below, None), **{key: st.session_state[widget]})
+        wanted = st.session_state[widget]
+        if wanted in options and wanted != chosen:  # a choice that changes nothing must not take the turn away
+            state.go(**dict.fromkeys(below, None), **{key: wanted})
 
     shown = {name: names.get(name, name) for name in options}
     st.selectbox(

@@ -49,9 +49,9 @@ def followed(here: Place) -> None:
     A run that is new in the store may be the one to show now, so then the whole page is drawn again.
     """
     if os.environ.get(state.PUSH_VARIABLE):
-        follow(here.stream.id, here.stream.version, here.youngest, on_moved=lambda: None, on_appeared=_draw_all)
+        follow(here.shown, here.youngest, on_moved=lambda: None, on_appeared=_draw_all)
     else:
-        _look(here.scope, here.stream.version, here.youngest)
+        _look(here.shown, here.youngest)
 
 
 def _draw_all() -> None:
@@ -59,10 +59,10 @@ def _draw_all() -> None:
 
 
 @st.fragment(run_every=LOOK_S)
-def _look(scope: Scope, version: int, newest: int) -> None:
+def _look(shown: dict[int, int], newest: int) -> None:
     """For a plain `streamlit run`, which has no route to push on."""
-    streams = state.open_store().streams()
-    if any(s.id > newest or (s.scope == scope and s.version != version) for s in streams):
+    streams = state.open_store().streams(own=True)
+    if any(s.id > newest or s.version != shown.get(s.id, s.version) for s in streams):
         st.rerun()
 
 
@@ -334,6 +334,17 @@ def recall(here: Place, name: str, say: Words) -> None:
         record = engine.recall(name)
         words = engine.pager.journal.words
         _note(_told(record, say, [words(part.text) for part in record.opened]), "history")
+
+
+def change(here: Place, settings: dict[str, Any], say: Words) -> None:
+    """Other settings for the conversation's live run, from its next step on."""
+    from memory.engine import Engine
+
+    with _toasted(say):
+        Engine.open(state.open_store(), user=here.scope.user, conversation=here.scope.conversation).change(**settings)
+        told = ", ".join(f"{name}={value}" for name, value in settings.items())
+        _note(say("done.changed", settings=told), "tune")
+    st.session_state[WHOLE] = True  # a live run may have begun
 
 
 def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:

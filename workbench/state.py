@@ -20,30 +20,38 @@ from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
+from memory.earlier import EarlierQuestions
+from memory.earlier import earlier as earlier_questions
 from memory.errors import EngineError, NotFound, StoreReadOnly
 from memory.events import TurnMarked
-from memory.scope import RECORDED, Scope
+from memory.scope import LIVE, RECORDED, Scope
 from memory.stores.sql import Store, Stream, default_path
 from memory.stores.vector_source import StoredVectors
-from workbench import components
+from memory.trial import Trial
+from workbench import access, components
+from workbench.review_link import Reviewer
 from workbench.views import diff as diff_view
 from workbench.views import evictions as evictions_view
 from workbench.views import retrieval as retrieval_view
+from workbench.views import review as review_view
 from workbench.views import turn as turn_view
+from workbench.views import why as why_view
 from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
 from workbench.views.diff import DiffView
 from workbench.views.evictions import EvictionsView
 from workbench.views.retrieval import RetrievalView
+from workbench.views.review import ReviewView
 from workbench.views.rows import ChatRow
 from workbench.views.turn import TurnView
+from workbench.views.why import WhyView
 from workbench.views.window import PageView, WindowView
 from workbench.words import LANGUAGES, Words, language_of, zone_of
 
 STORE_VARIABLE = "MEMORY_WORKBENCH_STORE"
 READONLY_VARIABLE = "MEMORY_WORKBENCH_READONLY"
 PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
-KEYS = ("user", "conv", "run", "turn", "page", "a", "b", "vs", "lang")
+KEYS = ("user", "conv", "run", "turn", "page", "a", "b", "vs", "q", "expect", "try", "lang")
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 V = TypeVar("V")
@@ -78,11 +86,20 @@ class Place:
     page: int | None
     generation: int  # of the store's words
     youngest: int  # the id of the last stream that was begun in the store
-    own_version: int  # of what is remembered about the user; 0 without anything
+    own: Stream | None  # what is remembered about the user
 
     @property
     def scope(self) -> Scope:
         return self.stream.scope
+
+    @property
+    def own_version(self) -> int:
+        return self.own.version if self.own else 0
+
+    @property
+    def shown(self) -> dict[int, int]:
+        """The streams that pages are made of, by their ids, with the versions they are at."""
+        return {stream.id: stream.version for stream in (self.stream, self.own) if stream}
 
     @property
     def at(self) -> int:
@@ -180,9 +197,24 @@ def _open(path: str, readonly: bool) -> Store:
         return Store.open(path, readonly=True)
 
 
+def reviewer() -> Reviewer | None:
+    """Who reviews their own memory; None is a developer. Raises LinkRefused, as all that shows a user's words does."""
+    return access.reviewer(store_path())
+
+
+def allow(user: str) -> str:
+    """The user, if whoever looks may see and change what is theirs. Raises LinkRefused, or Missing."""
+    mine = reviewer()
+    if mine is not None and user != mine.user:
+        raise Missing("user", [mine.user], name=user)
+    return user
+
+
 def all_conversations() -> tuple[ConversationRow, ...]:
-    store = open_store()
-    return _conversations(store, store.last_seq(), store.generation())
+    """Of everybody; of a reviewer their own."""
+    store, mine = open_store(), reviewer()
+    rows = _conversations(store, store.last_seq(), store.generation())
+    return tuple(row for row in rows if mine is None or row.user == mine.user)
 
 
 @lru_cache(maxsize=4)
@@ -197,7 +229,7 @@ def place() -> Place | None:
     """Where the address leads; None if the store holds no conversation. Raises Missing."""
     store = open_store()
     generation = store.generation()
-    rows = _conversations(store, store.last_seq(), generation)
+    rows = all_conversations()
     if not rows:
         return None
     row = _conversation(rows)
@@ -206,12 +238,11 @@ def place() -> Place | None:
         raise Missing("run", [r.run for r in row.runs], name=run)
     streams = store.streams(own=True)
     stream = next(s for s in streams if s.scope == row.scope.at(run))
-    own = next((s.version for s in streams if s.scope == Scope.own(row.user)), 0)
-    youngest = max(s.id for s in streams if s.scope != Scope.own(s.scope.user))
+    own = next((s for s in streams if s.scope == Scope.own(row.user)), None)
     turn = _number("turn")
     if turn is not None and not 1 <= turn <= stream.turns:
         raise Missing("turn", name=turn, turns=stream.turns)
-    return Place(row, stream, turn, _number("page"), generation, youngest, own)
+    return Place(row, stream, turn, _number("page"), generation, max(s.id for s in streams), own)
 
 
 def _conversation(rows: Sequence[ConversationRow]) -> ConversationRow:
@@ -272,6 +303,20 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
     return _trace(open_store(), here.scope, here.stream.version, here.generation, here.at, round_)
 
 
+def review(user: str) -> ReviewView:
+    """What is remembered about a user; anew when that changed, a conversation of theirs did, or a day began."""
+    store = open_store()
+    versions = tuple((s.id, s.version) for s in store.streams(allow(user), own=True))
+    return _review(store, user, versions, store.generation(), store.clock().date().toordinal())
+
+
+@lru_cache(maxsize=20)
+def _review(
+    store: Store, user: str, versions: tuple[tuple[int, int], ...], generation: int, day: int
+) -> ReviewView:
+    return review_view.review(store, user)
+
+
 def evictions(here: Place) -> EvictionsView:
     """All up to the shown turn."""
     return view(evictions_view.evictions, here, here.turn)
@@ -303,6 +348,59 @@ def _asked(
     store: Store, scope: Scope, version: int, generation: int, turn: int, question: str, vectors: tuple[str, int]
 ) -> RetrievalView:
     return retrieval_view.ask(store, scope, question, turn=turn, vectors=StoredVectors(store))
+
+
+def why(here: Place, expected: str, question: str) -> WhyView:
+    """Why these words were not before the model at the turn that is shown."""
+    store = open_store()
+    versions = (here.stream.version, here.own_version, here.generation)
+    return _why(store, here.scope, versions, here.turn, expected, question, StoredVectors(store).newest())
+
+
+@lru_cache(maxsize=50)
+def _why(
+    store: Store, scope: Scope, versions: tuple[int, ...], turn: int | None, expected: str, question: str,
+    vectors: tuple[str, int],
+) -> WhyView:  # fmt: skip
+    return why_view.why(store, scope, expected, question, turn)
+
+
+def tried(here: Place, expected: str, question: str, change: str) -> Trial:
+    """What that step's prompt would have been with a change."""
+    store = open_store()
+    versions = (here.stream.version, here.own_version, here.generation)
+    return _tried(store, here.scope, versions, here.turn, (expected, question), change, StoredVectors(store).newest())
+
+
+@lru_cache(maxsize=50)
+def _tried(
+    store: Store, scope: Scope, versions: tuple[int, ...], turn: int | None, asked: tuple[str, str], change: str,
+    vectors: tuple[str, int],
+) -> Trial:  # fmt: skip
+    return why_view.tried(store, scope, *asked, turn, change)
+
+
+def why_examples(here: Place) -> tuple[why_view.Example, ...]:
+    return view(why_view.examples, here)
+
+
+def earlier(here: Place, question: str) -> EarlierQuestions:
+    """Questions of this user like that one, of all conversations."""
+    store = open_store()
+    return _earlier(store, here.row.user, question, store.last_seq(), here.generation, StoredVectors(store).newest())
+
+
+@lru_cache(maxsize=20)
+def _earlier(
+    store: Store, user: str, question: str, seq: int, generation: int, vectors: tuple[str, int]
+) -> EarlierQuestions:
+    return earlier_questions(store, user, question)
+
+
+def settings_now(here: Place) -> dict[str, Any]:
+    """Those of the next step: of the live run if there is one, else of the run that it would go on from."""
+    store, live = open_store(), here.scope.at(LIVE)
+    return store.state(live if store.stream(live) else here.scope).settings.to_dict()
 
 
 def with_marks(rows: Sequence[ChatRow], here: Place) -> Sequence[ChatRow]:
@@ -341,9 +439,9 @@ def warm() -> None:
     for part in iter_modules(components.__path__, "workbench.components."):
         import_module(part.name)
     with suppress(EngineError):  # the page will tell it
-        rows = all_conversations()
+        store = open_store()
+        rows = _conversations(store, store.last_seq(), store.generation())
         if rows:
-            store = open_store()
             stream = store.require(rows[0].scope)
             _window(store, stream.scope, stream.version, store.generation(), stream.turns)
 
@@ -363,7 +461,8 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 
 def forget() -> None:
     """Drop everything that is kept, stores too."""
-    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view):
+    for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view, _review,
+                 _why, _tried, _earlier):  # fmt: skip
         kept.cache_clear()
 
 

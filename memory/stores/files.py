@@ -130,16 +130,16 @@ def connect(file: Path, *, readonly: bool) -> SqlEngine:
 
     @event.listens_for(sql, "begin")
     def _begin(connection: Connection) -> None:
-        options = connection.get_execution_options()
+        options, db = connection.get_execution_options(), raw(connection)
         if options.get("writes"):
             # In WAL mode NORMAL loses nothing when a process dies; FULL also survives the machine's end.
             wanted, known = "FULL" if options.get("durable") else "NORMAL", connection.info
             if known.get("synchronous") != wanted:
-                connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")
+                db.execute(f"PRAGMA synchronous={wanted}")
                 known["synchronous"] = wanted
-            connection.exec_driver_sql("BEGIN IMMEDIATE")  # a deferred one may fail at its first write
+            db.execute("BEGIN IMMEDIATE")  # a deferred one may fail at its first write
         else:
-            connection.exec_driver_sql("BEGIN")
+            db.execute("BEGIN")
 
     return sql
 

@@ -1,7 +1,10 @@
+const PATIENCE_MS = 3000;
+
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   root.style.display = "none";
   const my = root.follow || (root.follow = start(root));
+  if (my.data && JSON.stringify(my.data) !== JSON.stringify(data)) my.patience = PATIENCE_MS;
   my.data = data;
   my.fire = setTriggerValue;
   my.begin();
@@ -9,13 +12,26 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   return my.stop;
 }
 
-function start() {
-  const my = { known: {}, source: null };
+function start(root) {
+  const my = { known: {}, source: null, patience: PATIENCE_MS };
+  // A rerun that is asked for while another one runs may get lost: what is not shown after a while is asked for again,
+  // later each time, for asking cuts off a run that takes long.
+  const ask = (what, now) => {
+    if (my[what] === now) return;
+    my[what] = now;
+    my.fire(what, now);
+    clearTimeout(my.again);
+    my.again = setTimeout(() => {
+      my.moved = my.appeared = undefined;
+      if (root.isConnected) my.check();
+    }, my.patience);
+    my.patience *= 2;
+  };
   my.check = () => {
-    const now = my.known[my.data.stream];
-    if (now > my.data.version && my.asked !== now) { my.asked = now; my.fire("moved", now); }
+    const moved = Object.entries(my.data.shown).map(([stream, version]) => [my.known[stream], version]);
+    if (moved.some(([now, version]) => now > version)) ask("moved", moved.map(([now]) => now).join());
     const youngest = Math.max(0, ...Object.keys(my.known).map(Number));
-    if (youngest > my.data.newest && my.met !== youngest) { my.met = youngest; my.fire("appeared", youngest); }
+    if (youngest > my.data.newest) ask("appeared", youngest);
   };
   const hear = (event) => { Object.assign(my.known, JSON.parse(event.data).versions); my.check(); };
   const listen = () => {
