@@ -46,6 +46,7 @@ from memory.turns import MESSAGE_TOKENS, Call, Turn
 from memory.window import Fill
 
 if TYPE_CHECKING:
+    from memory.diagnosis import Diagnosis
     from memory.reach import Bisection, BlastRadius
     from memory.why import Verdict
 
@@ -492,6 +493,15 @@ class Engine(Shown):
         from memory.why import why
 
         return why(self.store, self.scope, expected, question, turn)
+
+    def diagnose(self, symptom: str, turn: int | None = None) -> Diagnosis:
+        """What may be the cause of a symptom, by ordered checks of the log.
+
+        >>> engine.diagnose("keeps the old value")                         # doctest: +SKIP
+        """
+        from memory.diagnosis import diagnose
+
+        return diagnose(self.store, self.scope, symptom, turn=turn)
 
     def bisect(self, expected: str) -> Bisection:
         """The turns at which these words entered and left the prompts, each with its cause."""

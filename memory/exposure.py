@@ -201,20 +201,48 @@ def versions_of_one(a: Fact, b: Fact) -> bool:
     return (a.single or b.single) if a.value_key != b.value_key else a.negated != b.negated
 
 
+class _Said(NamedTuple):
+    """What a text says, by numbers of facts."""
+
+    told: frozenset[int]  # versions that it has
+    alone: frozenset[int]  # of these, those without another version of the same thing: what says two tells of a change
+
+
+NOTHING = _Said(frozenset(), frozenset())
+
+
 class _Versions:
-    """A user's facts that have several versions, and which texts say which of them."""
+    """A user's facts that have several versions, and which texts say which of them. Each text is read once."""
 
     def __init__(self, k: Knowledge, words: Words, conversation: str) -> None:
         self.known, self.words, self.conversation = k.facts, words, conversation
         self.groups = [g for facts in k.by_key.values() if len(g := self._told(facts)) > 1]
-        self._telling: dict[tuple[int, int], frozenset[str]] = {}
-        self._said: dict[tuple[int, int], tuple[bool, bool]] = {}
-        self._others = {f.id: [o.id for o in g if versions_of_one(f, o)] for g in self.groups for f in g}
-        self._terms: dict[int, frozenset[str]] = {}
+        self._group_of = {fact.id: group for group in self.groups for fact in group}
+        self._texts: dict[int, _Said] = {}
+        self._first: dict[int, int] = {}
+        self._by_text: dict[int, set[int]] = {}  # id of a turn's words -> versions whose source it is
+        self._by_term: dict[str, set[int]] = {}  # one word of a value -> versions
+        self._telling: dict[int, frozenset[str]] = {}
+        self._about: dict[int, frozenset[str]] = {}
+        for fact in (fact for group in self.groups for fact in group):
+            self._note(fact)
 
     def _told(self, facts: Iterable[Fact]) -> list[Fact]:
         """Those that somebody said and that this conversation may read."""
         return [f for f in facts if f.sources and f.readable_in(self.conversation) and f.state != "erased"]
+
+    def _note(self, fact: Fact) -> None:
+        """Where it was said here, and by which words it is known elsewhere; an amount by its figures: 5,000 EUR."""
+        here = [s for s in fact.sources if s.conversation == self.conversation]
+        self._first[fact.id] = min((s.turn for s in here), default=0)
+        for source in here:
+            self._by_text.setdefault(source.text, set()).add(fact.id)
+        value = frozenset(terms(_ASIDE.sub(" ", self.value(fact.id))))
+        figures = frozenset(term for term in value if term.isdigit() and len(term) >= FIGURES)
+        self._telling[fact.id] = figures or value
+        self._about[fact.id] = frozenset(terms(self.words(fact.attribute))) if fact.attribute else frozenset()
+        if value:
+            self._by_term.setdefault(max(figures or value, key=lambda t: (len(t), t)), set()).add(fact.id)
 
     def superseded(self, said_at: datetime, at: datetime, turn: int) -> dict[int, tuple[int, ...]]:
         """Old versions at a message, each with those that hold then; a message knows what was told before it."""
@@ -234,50 +262,34 @@ class _Versions:
 
     def told_at(self, number: int) -> int:
         """First turn of this conversation that says so; 0: none does."""
-        here = (s.turn for s in self.known[number].sources if s.conversation == self.conversation)
-        return min(here, default=0)
+        return self._first[number]
 
     def value(self, number: int) -> str:
         fact = self.known[number]
         return self.words(fact.value or fact.text)
 
-    def says(self, text: int, number: int) -> bool:
-        """Whether a text says this version, and no other of the same thing: what says two tells of the change."""
-        return self._read(text, number)[1]
+    def said(self, text: int) -> _Said:
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = self._read(text)
+        return found
 
-    def tells(self, text: int, number: int) -> bool:
-        """Whether a text has this version, whatever else it says."""
-        return self._read(text, number)[0]
+    def _read(self, text: int) -> _Said:
+        there = frozenset(terms(self.words(text)))
+        near = {number for term in there & self._by_term.keys() for number in self._by_term[term]}
+        told = {number for number in near if self._is_in(there, number)} | self._by_text.get(text, set())
+        alone = (number for number in told if not self._with_another(number, told))
+        return _Said(frozenset(told), frozenset(alone)) if told else NOTHING
 
-    def _read(self, text: int, number: int) -> tuple[bool, bool]:
-        """Each text is read once."""
-        if (text, number) not in self._said:
-            others = self._others[number]
-            told = any(self._tells(text, number, other) for other in others)
-            alone = told and not any(self._tells(text, other, number) for other in others)
-            self._said[text, number] = told, alone
-        return self._said[text, number]
+    def _is_in(self, there: frozenset[str], number: int) -> bool:
+        about = self._about[number]
+        return self._telling[number] <= there and (not about or bool(about & there))
 
-    def _tells(self, text: int, number: int, other: int) -> bool:
-        if any(s.text == text and s.conversation == self.conversation for s in self.known[number].sources):
-            return True
-        telling, about = self._telling_of(number, other), self._about(number)
-        there = self._terms.get(text)
-        if there is None:
-            there = self._terms[text] = frozenset(terms(self.words(text)))
-        return bool(telling) and telling <= there and (not about or bool(about & there))
-
-    def _telling_of(self, number: int, other: int) -> frozenset[str]:
-        """The words of its value that the other one has not; of an amount its figures: 5,000 EUR is 5,000 euros."""
-        if (number, other) not in self._telling:
-            mine, theirs = (frozenset(terms(_ASIDE.sub(" ", self.value(n)))) for n in (number, other))
-            figures = frozenset(term for term in mine - theirs if term.isdigit() and len(term) >= FIGURES)
-            self._telling[number, other] = figures or mine - theirs
-        return self._telling[number, other]
-
-    def _about(self, number: int) -> frozenset[str]:
-        attribute = self.known[number].attribute
-        return frozenset(terms(self.words(attribute))) if attribute else frozenset()
+    def _with_another(self, number: int, told: Iterable[int]) -> bool:
+        """East Berlin says Berlin as well, and is no second value."""
+        fact, mine = self.known[number], self._telling[number]
+        same = (n for n in told if n != number and not self._telling[n] < mine)
+        return any(versions_of_one(fact, self.known[n]) for n in same)
 
 
 # ── where it stands ───────────────────────────────────────────────────────────────────────────────────
@@ -290,6 +302,7 @@ class _Spot(NamedTuple):
     section: str
     page: int
     text: int
+    said: _Said
     fact: int  # whose line it is, in the section of facts
     head: int  # id of what stands before that line
 
@@ -302,39 +315,42 @@ def _of_step(step: Step, over: Mapping[int, tuple[int, ...]], versions: _Version
 
     One with `where` "" stood nowhere.
     """
-    prompts, own = [list(_spots(step, prompt)) for prompt in step.prompts], step.said
+    prompts, own = [list(_spots(step, prompt, versions)) for prompt in step.prompts], step.said
     for old, newer in over.items():
-        last = [_newest(spots, newer, versions) for spots in prompts]
+        last = [_newest(spots, newer) for spots in prompts]
         stood = [
             _exposure(step, spot, old, newer, at, versions.words)
             for spots, at in zip(prompts, last, strict=True)
             for spot in spots
-            if (spot.fact == old if spot.section == "facts" else spot.text not in own and versions.says(spot.text, old))
+            if (spot.fact == old if spot.section == "facts" else old in spot.said.alone and spot.text not in own)
         ]
         there = max(last, default=NOWHERE) > NOWHERE
         nowhere = Exposure(step.number, step.turn, old, newer, "", 0, MARKED, there)
         yield max(stood, key=_badness, default=nowhere), there
 
 
-def _spots(step: Step, prompt: PromptAssembled) -> Iterator[_Spot]:
+def _spots(step: Step, prompt: PromptAssembled, versions: _Versions) -> Iterator[_Spot]:
+    """Those texts that say a version of anything."""
     facts = [each.fact for each in step.placed.facts if not each.stage] if step.placed else []
     for place, row in enumerate(prompt.messages):
         message = Message.of_row(row)
         if message.section == "facts":  # after the opening each fact has two parts, its name and its words (known.py)
             lines = zip(facts, message.parts[1::2], message.parts[2::2], strict=False)
-            yield from (_Spot(place, "facts", 0, said, fact, head) for fact, head, said in lines)
+            yield from (_Spot(place, "facts", 0, text, NOTHING, fact, head) for fact, head, text in lines)
         elif message.section in READ or message.section == "stubs":
-            yield from (_Spot(place, message.section, message.page, part, 0, 0) for part in message.parts)
+            for part in message.parts:
+                if (said := versions.said(part)) is not NOTHING:
+                    yield _Spot(place, message.section, message.page, part, said, 0, 0)
 
 
-def _newest(spots: Iterable[_Spot], newer: Iterable[int], versions: _Versions) -> int:
+def _newest(spots: Iterable[_Spot], newer: tuple[int, ...]) -> int:
     """The user's new message counts: it is read last. Bookmarks do not, which name things and tell nothing."""
     found = NOWHERE
     for spot in spots:
         if spot.section == "facts":
             there = spot.fact in newer
         else:
-            there = spot.section != "stubs" and any(versions.tells(spot.text, new) for new in newer)
+            there = spot.section != "stubs" and not spot.said.told.isdisjoint(newer)
         if there:
             found = max(found, QUOTED if spot.section in ("facts", "recalled") else spot.place)
     return found
@@ -390,7 +406,7 @@ class _Told:
         self.exposed += bool(each.where)
         self.unmarked += bool(each.where) and each.how == UNMARKED
         self.beside += bool(each.where) and each.alarming
-        old_replies = [t for t in step.replies if versions.says(t.text, each.fact)]
+        old_replies = [t for t in step.replies if each.fact in versions.said(t.text).alone]
         if old_replies:
             self.replied = (*self.replied, step.turn)
         if not self.took_over and newer_there and not (each.where and each.how == UNMARKED):

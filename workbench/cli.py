@@ -327,6 +327,25 @@ def why(
 
 
 @app.command()
+def diagnose(
+    symptom: Annotated[str, typer.Argument(help='What you see, as "keeps the old value"; a wrong one lists all.')],
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    turn: Annotated[int | None, typer.Option(help="Up to this turn; all without it.", min=1)] = None,
+    json: AsJson = False,
+) -> None:
+    """What may be the cause of a symptom: ordered checks of the log, each with its figures and what to try."""
+    from memory.diagnosis import diagnose as diagnosed
+    from memory.stores.sql import Store
+
+    with Store.open(store, readonly=True) as opened:
+        found = diagnosed(opened, _scope(opened, user, conversation, run), symptom, turn=turn)
+        _json(found.to_dict()) if json else terminal.diagnosis(found)
+
+
+@app.command()
 def bisect(
     expected: Annotated[str, typer.Argument(help="Words that entered or left the prompts.")],
     store: StoreAt = None,

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from memory.diagnosis import Diagnosis
     from memory.earlier import EarlierQuestions
     from memory.why import Verdict
     from sessions.replay import Replay
@@ -59,6 +60,16 @@ def verdict(found: Verdict) -> None:
     table(["stage", "", "what was found"], marks)
     if found.remedies:
         table(["tried", "works", "what came of it"], [[r.change, r.works, r.says] for r in found.remedies])
+
+
+def diagnosis(found: Diagnosis) -> None:
+    """The first suspect in a line, then each check; of suspects what shows it."""
+    out.print(plain(found.says, "bold"))
+    table(["check", "", "what was measured", "try"], [[f[0], f[1], f[2], f[4]] for f in found.rows()])
+    for each in found.suspects:
+        out.print(plain(f"{each.name}: {each.compared}", "dim"))
+        for line in each.evidence:
+            out.print(plain(f"  {line}", "dim"))
 
 
 def earlier(found: EarlierQuestions) -> None:

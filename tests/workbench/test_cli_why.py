@@ -55,3 +55,18 @@ def test_ask_like_tells_earlier_questions_and_what_each_brought(demo: Path):
     told = ask(demo, "ask", "what is my moving budget?", "--like", "-k", "2")
     assert "moving budget" in told.partition("question")[2]
     assert "by meaning" in told
+
+
+def test_diagnose_goes_through_the_checks_and_names_the_first_suspect(demo: Path):
+    found = json.loads(ask(demo, "diagnose", "keeps the old value", "--json"))
+    suspects = [each for each in found["findings"] if each["verdict"] == "suspect"]
+    assert found["says"].startswith(suspects[0]["name"])
+    assert all(each["evidence"] for each in suspects)
+    told = ask(demo, "diagnose", "keeps the old value", "--turn", "60")
+    assert "messages looked at for facts" in told
+
+
+def test_an_unknown_symptom_lists_all(demo: Path):
+    told = CliRunner().invoke(app, ["diagnose", "hungry", "--store", str(demo), "-u", "ana", "-c", "house-move"])
+    assert told.exit_code == 1
+    assert "contradicts itself, costly" in str(told.exception)
