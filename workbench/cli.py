@@ -94,6 +94,10 @@ def open_(
     ] = False,
     browser: Annotated[bool, typer.Option(help="Open a browser at the page.")] = True,
     readonly: Annotated[bool, typer.Option("--readonly", help="Show the store, change nothing.")] = False,
+    review_only: Annotated[
+        bool,
+        typer.Option("--review-only", help="Nothing without a link of `workbench review-link`, and no other page."),
+    ] = False,
 ) -> None:
     """Open the workbench in the browser."""
     from memory.stores.sql import Store, default_path
@@ -109,11 +113,51 @@ def open_(
         Store.open(place, readonly=readonly).close()  # an error about the store belongs here, not in a page
 
     def ready(url: str) -> None:
-        out.print(Text.assemble("Memory Workbench is open at ", (url, "bold"), "   (Ctrl+C ends it)"), soft_wrap=True)
-        if browser:
+        told = "for reviews, with links of `workbench review-link`, " if review_only else ""
+        line = Text.assemble(f"Memory Workbench is open {told}at ", (url, "bold"), "   (Ctrl+C ends it)")
+        out.print(line, soft_wrap=True)
+        if browser and not review_only:
             webbrowser.open(url)
 
-    serve(place, port, on_ready=ready, readonly=readonly)
+    serve(place, port, on_ready=ready, readonly=readonly, review_only=review_only)
+
+
+@app.command("review-link")
+def review_link(
+    user: User = None,
+    days: Annotated[float, typer.Option(help="How long it is good.")] = 7,
+    url: Annotated[str, typer.Option(help="Where the workbench answers.")] = "http://127.0.0.1:8501",
+    end_all: Annotated[bool, typer.Option("--end-all", help="End every link given out so far.")] = False,
+    store: StoreAt = None,
+    json: AsJson = False,
+) -> None:
+    """Make a link with which one user sees and corrects what is remembered about them, and nothing else."""
+    from memory.stores.sql import Store
+    from workbench import review_link as links
+
+    if bool(user) == end_all:
+        raise BadSetting("say whose link it is with --user, or --end-all to end those that were given out")
+    with Store.open(store, readonly=True) as opened:
+        if end_all:
+            links.renew(opened.path)
+            _json({"ended": True}) if json else out.print("every link given out so far has ended")
+            return
+        _known_user(opened, str(user))
+        now = opened.clock()
+        token = links.sign(str(user), links.make_key(opened.path), now=now, days=days)
+        until = links.opened(token, links.key_of(opened.path), now=now).until
+    address = links.link(url, token)
+    if json:
+        _json({"user": user, "until": until, "url": address})
+        return
+    out.print(Text(f"{user} may review what is remembered about them until {until:%Y-%m-%d %H:%M} UTC:"))
+    out.print(Text(address, style="bold"), soft_wrap=True)
+
+
+def _known_user(store: Store, user: str) -> None:
+    users = sorted({s.scope.user for s in store.streams(own=True)})
+    if user not in users:
+        raise NotFound(f"nothing is kept of a user {user!r}; there are: {', '.join(users[:20]) or 'none so far'}")
 
 
 # ── recordings ────────────────────────────────────────────────────────────────────────────────────────

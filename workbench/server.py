@@ -2,7 +2,8 @@
 
 `serve` blocks until it is told to stop. The token stands in the address once and then in a cookie, so that no
 other program of this machine's other users, and no web page, reads what is remembered. It is no login: whoever
-has the address has the store.
+has the address has the store. Whoever has a review link (review_link.py) has one user's page of it and nothing else;
+a review-only server has no other door.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
@@ -33,13 +35,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
 
-from memory.errors import EngineError, StoreError
+from memory.errors import BadSetting, EngineError, StoreError
+from memory.journal import utc_now
 from memory.stores.sql import Store, default_path
+from workbench.access import DEVELOPER_HEADER, GATE_VARIABLE, ONLY_VARIABLE, REVIEWER_HEADER
 from workbench.app import NAVIGATION
+from workbench.review_link import PARAMETER, LinkRefused, Reviewer, key_of, opened
 from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, warm
+from workbench.words import Words, language_of
 
 APP = Path(__file__).with_name("app.py")
 COOKIE = "memory_workbench"
+REVIEW_COOKIE = "memory_workbench_review"
 OPEN_PATH = "/_stcore/health"
 LOOK_S = 0.4  # how often the store is looked at while a page is open
 BEAT_S = 15.0  # a comment at least so often, so that a dead connection is noticed
@@ -53,51 +60,139 @@ class PortTaken(EngineError): ...
 
 
 class TokenGate:
-    """Lets nobody in without the token: pages, files, uploads and the websocket alike.
+    """Lets nobody in without a token: pages, files, uploads and the websocket alike.
 
     The first address carries it; the answer sets a cookie that scripts cannot read and leads to the same
-    address without it. The way there is relative, so it holds behind a proxy that adds a prefix.
+    address without it. The way there is relative, so it holds behind a proxy that adds a prefix. `token` is the
+    developer's, "" where there is none; a reviewer's is read against the store's key each time. Who came in is
+    written into headers that nobody else can set, for access.py.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, store: Path, secret: str) -> None:
         self.app = app
-        self._token = token.encode()
+        self._token, self._store, self._secret = token.encode(), store, secret
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or scope["path"] == OPEN_PATH or self._has_cookie(scope):
+        if scope["type"] not in ("http", "websocket") or scope["path"] == OPEN_PATH:
             await self.app(scope, receive, send)
+        elif self._is_developer(scope):
+            await self.app(_known(scope, DEVELOPER_HEADER, self._secret), receive, send)
+        elif (token := self._reviews(scope)) is not None and _may_review(scope):
+            await self.app(_known(scope, REVIEWER_HEADER, token), receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 4401})
         else:
-            await self._answer(scope)(scope, receive, send)
+            await self._answer(scope, token is not None)(scope, receive, send)
 
     def _is_ours(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode(), self._token)
+        return bool(self._token) and hmac.compare_digest(token.encode(), self._token)
 
-    def _has_cookie(self, scope: Scope) -> bool:
-        raw = dict(scope["headers"]).get(b"cookie", b"").decode("latin-1")
-        with suppress(CookieError):
-            found = SimpleCookie(raw).get(_cookie(scope))
-            return found is not None and self._is_ours(found.value)
-        return False
+    def _is_developer(self, scope: Scope) -> bool:
+        return self._is_ours(_cookie(scope, COOKIE))
 
-    def _answer(self, scope: Scope) -> Response:
-        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if not self._is_ours(dict(query).get("token", "")):
+    def _reviewer(self, token: str) -> Reviewer:
+        return opened(token, key_of(self._store), now=utc_now())
+
+    def _reviews(self, scope: Scope) -> str | None:
+        """The token of whoever has come in as a reviewer before; None while another one stands in the address."""
+        token = _cookie(scope, REVIEW_COOKIE)
+        if not token or (scope["type"] == "http" and PARAMETER in _query(scope)):
+            return None
+        with suppress(EngineError):
+            self._reviewer(token)
+            return token
+        return None
+
+    def _answer(self, scope: Scope, is_reviewer: bool) -> Response:
+        query = _query(scope)
+        if self._is_ours(query.get("token", "")):
+            return _entered(scope, "token", COOKIE, self._token.decode(), samesite="strict")
+        if is_reviewer and scope["path"] in DOCUMENTS:  # another page: there is none but theirs
+            return Response(status_code=303, headers={"location": "./", "cache-control": "no-store"})
+        if is_reviewer:
+            return Response("403: not part of a review\n", 403, media_type="text/plain", headers=PRIVATE)
+        if PARAMETER not in query and self._token:
             says = "401: open the whole address that `workbench open` printed; it ends with ?token=…\n"
-            return Response(says, 401, media_type="text/plain", headers={"cache-control": "no-store"})
-        rest = urlencode([(name, value) for name, value in query if name != "token"])
-        target = (scope["path"].rsplit("/", 1)[-1] or "./") + (f"?{rest}" if rest else "")
-        headers = {"location": target, "cache-control": "no-store", "referrer-policy": "no-referrer"}
-        response = Response(status_code=303, headers=headers)
-        response.set_cookie(_cookie(scope), self._token.decode(), httponly=True, samesite="strict", path="/")
-        return response
+            return Response(says, 401, media_type="text/plain", headers=PRIVATE)
+        try:
+            if not (token := query.get(PARAMETER, "") or _cookie(scope, REVIEW_COOKIE)):
+                raise LinkRefused("needed", "there is no token")
+            until = self._reviewer(token).until
+        except EngineError as error:  # or the store's key cannot be read
+            why = error.why if isinstance(error, LinkRefused) else "broken"
+            return HTMLResponse(_refusal(why, Words(_language(scope))), 401, headers=PRIVATE)
+        left = max(1, int((until - utc_now()).total_seconds()))
+        # Lax: the link is followed out of a letter or a chat, and what is followed from there has no strict cookie.
+        return _entered(scope, PARAMETER, REVIEW_COOKIE, token, samesite="lax", max_age=left)
 
 
-def _cookie(scope: Scope) -> str:
+DOCUMENTS = frozenset({"/", *(f"/{entry.name}" for group in NAVIGATION.values() for entry in group)})
+PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
+# What a reviewer's page is made of. Not among them: /events, which tells of all users, uploads, metrics, the agent's
+# interface, and whatever a later version of Streamlit may serve.
+REVIEW_PATHS = frozenset({"/", "/_stcore/stream", "/_stcore/host-config", "/favicon.png"})
+REVIEW_FOLDERS = ("/static/", "/app/static/", "/media/", "/component/", "/_stcore/bidi-components/")
+
+
+def _may_review(scope: Scope) -> bool:
+    path = scope["path"]
+    return path in REVIEW_PATHS or (path.startswith(REVIEW_FOLDERS) and ".." not in path)
+
+
+def _known(scope: Scope, name: str, value: str) -> Scope:
+    """The request with who it is, and without what it says of that itself."""
+    ours = {DEVELOPER_HEADER.encode(), REVIEWER_HEADER.encode()}
+    headers = [(key, said) for key, said in scope["headers"] if key.lower() not in ours]
+    return {**scope, "headers": [*headers, (name.encode(), value.encode())]}
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+
+
+def _cookie(scope: Scope, name: str) -> str:
+    raw = dict(scope["headers"]).get(b"cookie", b"").decode("latin-1")
+    with suppress(CookieError):
+        found = SimpleCookie(raw).get(_cookie_name(scope, name))
+        return found.value if found else ""
+    return ""
+
+
+def _cookie_name(scope: Scope, name: str) -> str:
     """Cookies know no port; two workbenches on one machine do."""
-    return f"{COOKIE}_{scope['server'][1]}"
+    return f"{name}_{scope['server'][1]}"
+
+
+def _entered(
+    scope: Scope, parameter: str, cookie: str, token: str, *, samesite: Literal["lax", "strict"],
+    max_age: int | None = None,
+) -> Response:  # fmt: skip
+    """To the same address without the token, which is in a cookie now."""
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    rest = urlencode([(name, value) for name, value in query if name != parameter])
+    target = (scope["path"].rsplit("/", 1)[-1] or "./") + (f"?{rest}" if rest else "")
+    response = Response(status_code=303, headers={"location": target, **PRIVATE})
+    name = _cookie_name(scope, cookie)
+    response.set_cookie(name, token, httponly=True, samesite=samesite, path="/", max_age=max_age)
+    return response
+
+
+def _language(scope: Scope) -> str:
+    said = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+    return language_of(_query(scope).get("lang", "") or said.partition(",")[0])
+
+
+def _refusal(why: str, say: Words) -> str:
+    """A page for whoever has no link, or one that is good no more."""
+    title, says = say(f"review.link.{why}"), say(f"review.link.{why}.says")
+    return f"""<!doctype html><html lang="{say.language}"><meta charset="utf-8"><title>Memory Workbench</title>
+<meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><style>
+:root {{ color-scheme: light dark; font: 16px/1.55 system-ui, sans-serif; }}
+body {{ display: grid; place-items: center; min-height: 90vh; margin: 0; padding: 24px; box-sizing: border-box; }}
+main {{ max-width: 29rem; border: 1px solid #8885; border-radius: 14px; padding: 26px 30px; }}
+h1 {{ font-size: 1.2rem; margin: 0 0 .5rem; letter-spacing: -.01em; }} p {{ margin: 0; opacity: .8; }}
+</style><main><h1>{escape(title)}</h1><p>{escape(says)}</p></main></html>"""
 
 
 # ── what is new ───────────────────────────────────────────────────────────────────────────────────────
@@ -165,7 +260,7 @@ class Pulse:
 
     def _look(self, store: Store) -> None:
         seq = store.last_seq()
-        versions = {stream.id: stream.version for stream in store.streams()}
+        versions = {stream.id: stream.version for stream in store.streams(own=True)}
         moved = {key: version for key, version in versions.items() if self._versions.get(key) != version}
         if seq != self._seq or moved:
             self._seq, self._versions = seq, versions
@@ -226,7 +321,9 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
                 on_ready(_address(base, token))
             yield {}
 
-    gate = [] if base else [Middleware(TokenGate, token=token)]
+    secret = "" if base else secrets.token_urlsafe(24)
+    os.environ[GATE_VARIABLE] = secret
+    gate = [] if base else [Middleware(TokenGate, token=token, store=store, secret=secret)]
     prefix = f"/{base}" if base else ""
     paths = [f"{prefix}/", *(f"{prefix}/{entry.name}" for group in NAVIGATION.values() for entry in group)]
     routes = [Route(f"{prefix}/events", pulse.stream), *(Route(path, _document) for path in paths)]
@@ -263,7 +360,9 @@ def _address(base: str, token: str) -> str:
     from streamlit import config
 
     root = f"http://127.0.0.1:{config.get_option('server.port')}/"
-    return f"{root}{base}/" if base else f"{root}?token={token}"
+    if base or not token:
+        return f"{root}{base}/" if base else root
+    return f"{root}?token={token}"
 
 
 def serve(
@@ -273,19 +372,24 @@ def serve(
     token: str | None = None,
     readonly: bool = False,
     framed: bool = False,
+    review_only: bool = False,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the workbench on this machine until SIGINT or SIGTERM.
 
     `port` 0 takes a free one. `on_ready` gets the whole address as soon as it answers. `framed` puts the token
-    into the path instead of a cookie, for a notebook's frame. Raises PortTaken.
+    into the path instead of a cookie, for a notebook's frame. `review_only`: nothing is shown without a review link,
+    and nobody sees more than their own page. Raises PortTaken, or BadSetting where a frame is to be review-only.
     """
+    if review_only and framed:
+        raise BadSetting("a frame has its secret in its path: it cannot be review-only")
     store = Path(store_path).expanduser().resolve() if store_path else default_path()
-    token = token or secrets.token_urlsafe(24)
+    token = "" if review_only else token or secrets.token_urlsafe(24)
     _check_port(port)
     os.environ[STORE_VARIABLE] = str(store)
     os.environ[PUSH_VARIABLE] = "1"
     os.environ[READONLY_VARIABLE] = "1" if readonly else ""
+    os.environ[ONLY_VARIABLE] = "1" if review_only else ""
     sys.argv = [str(APP)]  # the settings beside the script are looked for from here
     base = f"t/{token}" if framed else ""
     make_app(store, token, base=base, on_ready=on_ready).run(
