@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 
-from memory.facts import FOREVER, Fact
+from memory.facts import BEGINNING, FOREVER, Fact
 from memory.longterm import LongTerm
 from memory.show import Shown, small
 
@@ -110,7 +110,8 @@ _LEGEND = (
 def _span(line: Timeline) -> tuple[datetime, datetime]:
     """From the earliest moment to a little after the latest one that has a date."""
     bars = [bar for lane in line.lanes for bar in lane.bars]
-    known = [b.valid_from for b in bars] + [b.valid_to for b in bars if b.valid_to != FOREVER] + [line.now, *line.cuts]
+    edges = [edge for b in bars for edge in (b.valid_from, b.valid_to)]
+    known = [edge for edge in edges if edge not in (BEGINNING, FOREVER)] + [line.now, *line.cuts]
     first, last = min(known), max(known)
     room = max((last - first) * MARGIN, timedelta(hours=1))
     return first - room, last + room
