@@ -287,6 +287,7 @@ class PromptAssembled(Body):
     sections: dict[str, int]  # tokens by section
     tokens: int
     hash: str
+    told_tokens: int = 0  # kept free for the instructions, and for the tools or the schema that they tell about
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,6 @@ class Pager:
         self.track_use = track_use
         self._boundary, self._eviction, self._generator = boundary, eviction_policy, generator
         self.offer: Offer = RECALL_ONLY
-        self.instructions = instruction_tokens(tokens.count)
         self.keep: Callable[[str], str] | None = None  # what the model wants remembered, and forgotten, across
         self.drop: Callable[[str], str] | None = None  # conversations; None: there is no long-term memory
         self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
@@ -138,6 +137,7 @@ class Pager:
         self._gone = Gone()
         self._about = ""  # the message of this step: what stubs are arranged for
         self.state = journal.load()
+        self.instructions = self.state.told_tokens or instruction_tokens(tokens.count)
         self._chosen: tuple[Settings, _Strategies] | None = None
 
     # ── draft and commit ──────────────────────────────────────────────────────────────────────────────
@@ -525,7 +525,7 @@ class Pager:
             self.make_room(self._about, need=beside, cause="makes room for this step's recalls")
         write, words = self.journal.write, self.journal.words
         prompt = assemble(self.state, words, write, tokens.count, exchange, self._settled, self.offer)
-        self.add(PromptAssembled(round_, prompt.rows, prompt.sections, prompt.tokens, prompt.hash))
+        self.add(PromptAssembled(round_, prompt.rows, prompt.sections, prompt.tokens, prompt.hash, self.instructions))
         return prompt
 
     def _fitting(self, exchange: Sequence[Message]) -> Sequence[Message]:

@@ -47,7 +47,7 @@ from memory.turns import Call, Turn
 
 T = TypeVar("T")
 
-FOLD_VERSION = 5  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 6  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True)  # no slots: see `changed`
@@ -95,6 +95,7 @@ class State:
     known_version: int = 0  # of the user's stream, as this step read it
     count_ratio: float = 1.0  # what the model counted / what we counted
     prompt_estimate: int = 0  # of the last assembled prompt
+    told_tokens: int = 0  # that it kept free for the instructions and what they tell about; 0: there was none yet
     counts: Counts = field(default_factory=Counts)
 
     @property
@@ -299,7 +300,7 @@ def _facts_placed(state: State, body: FactsPlaced, step: int) -> Changes:
 
 
 def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
-    return {"prompt_estimate": body.tokens}
+    return {"prompt_estimate": body.tokens, "told_tokens": body.told_tokens}
 
 
 def _called(state: State, body: ModelCalled, step: int) -> Changes:

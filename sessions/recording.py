@@ -85,6 +85,7 @@ class Recording(Shown):
     format: str = field(default="", compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     skipped: tuple[Skipped, ...] = field(default=(), compare=False)
+    told_tokens: int = field(default=0, compare=False)  # of the instructions that its model read; 0: not known
 
     def named(self, conversation: str) -> Recording:
         """The same under another name."""

@@ -336,6 +336,8 @@ class Running:
         self._done: list[Step] = []
         # The words were redacted when they were read; doing it again would add records to one kind of source only.
         self.pager = Pager(self._journal, eviction_policy=score, clock=self._journal.now, redactor=_as_it_is)
+        if self.recording.told_tokens:  # the same room as where it was recorded
+            self.pager.instructions = self.recording.told_tokens
 
     def steps(self) -> Iterator[Step]:
         """The steps not run yet, each run when it is asked for."""
@@ -546,7 +548,7 @@ def probed(state: State, question: Question) -> Probe:
     """Ask a labelled question of a state: what is missing comes back as for a recall, and is gone again."""
     holders = (page for turn in question.evidence for page in state.pages_of(turn))
     missing = {page.number: page for page in holders if page.number not in state.resident}
-    instructions, after = instruction_tokens(tokens.count), state
+    instructions, after = state.told_tokens or instruction_tokens(tokens.count), state
     came = refused = 0
     for page in missing.values():
         arrival = page_in(after, instructions, page, "probe")

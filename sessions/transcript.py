@@ -18,6 +18,7 @@ from memory.events import (
     MessageReceived,
     MessageReplied,
     PagesRecalled,
+    PromptAssembled,
     QuestionLabelled,
     StepFinished,
     TextRedacted,
@@ -152,7 +153,9 @@ def recording_of(store: Store, scope: Scope) -> Recording:
     """
     if store.stream(scope) is None and store.stream(scope.at(RECORDED)) is not None:
         scope = scope.at(RECORDED)
-    return read_back(store.events(scope, kinds=KINDS), store.words(scope).__getitem__, scope)
+    back = read_back(store.events(scope, kinds=KINDS), store.words(scope).__getitem__, scope)
+    last = store.newest(store.require(scope), PromptAssembled.__name__, 1)
+    return replace(back, told_tokens=last[0].body.told_tokens) if last else back  # type: ignore[attr-defined]
 
 
 def read_back(events: Iterable[Event], words: Words, scope: Scope) -> Recording:

@@ -186,7 +186,7 @@ def _view(
     ids = text_ids(feed_events) | {t.text for t, _ in chat_turns} | {state.title}
     ids |= _bookmark_ids(list(state.pages.values())) | {r.text for r in state.stubs.ranges}
     texts = store.words(scope, sorted(ids - {0}))
-    now = fill(state, instruction_tokens(tokens.count))
+    now = fill(state, state.told_tokens or instruction_tokens(tokens.count))
 
     def words(text: int) -> str:
         return texts.get(text, "")

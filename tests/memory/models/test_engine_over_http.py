@@ -10,6 +10,8 @@ import pytest
 
 from memory import Engine
 from memory.errors import ContextOverflow, ModelOverloaded, ModelRefused, ModelUnreachable, RecallLoop, ToolsRefused
+from memory.journal import MemoryJournal
+from memory.pager import Pager
 from memory.state import fold
 
 pytestmark = [
@@ -217,6 +219,22 @@ def test_by_schema_the_pages_are_an_enum_and_the_reader_sees_the_reply_alone(ope
     assert "p1 (turns 1-4) is back" in second["messages"][-1]["content"]
     assert bodies(engine, "ModelCalled")[-1].protocol == "schema"
     assert consistent(engine)
+
+
+def test_what_another_protocol_tells_the_model_weighs_as_much_in_the_views_and_in_a_replay(opened, server):
+    from sessions.replay import Running
+    from sessions.transcript import recording_of
+    from workbench.views.window import window
+
+    engine = opened(protocol="schema", operations="all")
+    server.says(as_json(recall=[], question="", reply="Noted."))
+    engine.say("The code of drawer 0 is 1000.")
+    assert engine.state.told_tokens == engine.pager.instructions != Pager(MemoryJournal()).instructions
+    shown = {part.section: part.tokens for part in window(engine.store, engine.scope).segments}
+    assert shown["system"] == engine.fill.system
+    replayed = Running(recording_of(engine.store, engine.scope), engine.settings)
+    list(replayed.steps())
+    assert replayed.pager.instructions == engine.pager.instructions
 
 
 def test_before_anything_left_a_model_that_takes_a_schema_answers_in_plain_words(opened, server):
