@@ -21,6 +21,7 @@ def left() -> None:
         view, acts = state.evictions(here), live.Acts(here, say)
         heading(say("evictions.title"), here.row.title, [], say)
         facts(costs.figures(view, say), key="costs", large=True)
+        state.door("why", say("why.door"), "troubleshoot")
         rows, page = st.columns([1.5, 1], gap="medium") if here.page else (st.container(), None)
         with rows.container(border=True):
             costs.table(view, say, acts.read("costs_table"))

@@ -50,10 +50,12 @@ def window() -> None:
         with right.container(border=True, height="stretch"):
             beside(here, say, acts, lambda: happened(view, say, acts))
         with st.container(border=True):
-            st.markdown(
-                f"##### :material/bookmarks: {say('live.stubs')} :gray-badge[{say('live.gone', gone=view.gone)}]",
-                help=say("live.stubs.says"),
-            )
+            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+                st.markdown(
+                    f"##### :material/bookmarks: {say('live.stubs')} :gray-badge[{say('live.gone', gone=view.gone)}]",
+                    help=say("live.stubs.says"), width="content",
+                )  # fmt: skip
+                state.door("why", say("why.door"), "troubleshoot")
             stubs(view.stubs, say, here.page, acts.read("stubs"), acts.recall("stubs"), acts.may_recall)
         with st.container(border=True):
             st.markdown(f"##### :material/forum: {say('live.chat')}")

@@ -34,7 +34,9 @@ def step() -> None:
         came_in(view, here, say, acts)
         left_and_came_back(view, say, acts)
         with st.container(border=True):
-            trace.section(say("trace.ask"), "search")
+            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+                trace.section(say("trace.ask"), "search")
+                state.door("why", say("why.door"), "troubleshoot")
             trace.ask(here, say, acts)
         known_and_kept(view, say)
         read_and_said(view, here, say)

@@ -344,7 +344,8 @@ def change(here: Place, settings: dict[str, Any], say: Words) -> None:
         Engine.open(state.open_store(), user=here.scope.user, conversation=here.scope.conversation).change(**settings)
         told = ", ".join(f"{name}={value}" for name, value in settings.items())
         _note(say("done.changed", settings=told), "tune")
-    st.session_state[WHOLE] = True  # a live run may have begun
+    state.go(run=here.scope.run)  # a live run may have begun: the reader stays with this one
+    st.session_state[WHOLE] = True
 
 
 def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:

@@ -156,10 +156,10 @@ def pages_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def door(page: str, label: str, icon: str) -> None:
-    """A link to another page at this place."""
+def door(page: str, label: str, icon: str, **changes: str | int | None) -> None:
+    """A link to another page at this place, or at one that differs by these changes."""
     path = pages_folder() / f"{page}.py"
-    st.page_link(path, label=label, icon=f":material/{icon}:", query_params=link())
+    st.page_link(path, label=label, icon=f":material/{icon}:", query_params=link(**changes))
 
 
 def words() -> Words:
@@ -200,6 +200,21 @@ def _open(path: str, readonly: bool) -> Store:
 def reviewer() -> Reviewer | None:
     """Who reviews their own memory; None is a developer. Raises LinkRefused, as all that shows a user's words does."""
     return access.reviewer(store_path())
+
+
+def whose() -> str | None:
+    """Whose memory is reviewed: a reviewer's own, whatever the address says; None in a store without anybody."""
+    mine = reviewer()
+    if mine is not None:
+        return mine.user
+    here = place()
+    return here.row.user if here else None
+
+
+def still(user: str) -> Callable[[], None]:
+    """A check, for later and without a session, that whoever looks may still have what is this user's."""
+    allow(user)
+    return access.still(store_path())
 
 
 def allow(user: str) -> str:
@@ -306,14 +321,18 @@ def trace(here: Place, round_: int | None = None) -> TurnView:
 def review(user: str) -> ReviewView:
     """What is remembered about a user; anew when that changed, a conversation of theirs did, or a day began."""
     store = open_store()
-    versions = tuple((s.id, s.version) for s in store.streams(allow(user), own=True))
-    return _review(store, user, versions, store.generation(), store.clock().date().toordinal())
+    return _review(store, user, remembered_at(user), store.clock().date().toordinal())
+
+
+def remembered_at(user: str) -> tuple[int, ...]:
+    """Another one when anything of this user's was written, or words were taken from the store."""
+    store = open_store()
+    streams = store.streams(allow(user), own=True)
+    return (store.generation(), *(n for s in streams for n in (s.id, s.version)))
 
 
 @lru_cache(maxsize=20)
-def _review(
-    store: Store, user: str, versions: tuple[tuple[int, int], ...], generation: int, day: int
-) -> ReviewView:
+def _review(store: Store, user: str, at: tuple[int, ...], day: int) -> ReviewView:
     return review_view.review(store, user)
 
 

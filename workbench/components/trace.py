@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from workbench import state
+from workbench.components.earlier import like
 from workbench.components.facts import facts
 from workbench.components.feed import feed
 from workbench.components.heading import Badge
@@ -141,6 +142,9 @@ def ask(here: Place, say: Words, acts: Acts) -> None:
     told = say("retrieved.chosen", pages=_pages(row.chosen)) if row.chosen else say("recall.nothing")
     facts([], key="asked_head", title=told)
     considered(row, say, "asked", acts.read)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        state.door("why", say("why.door.question"), "troubleshoot", q=question)
+        like(here, question, say, "ask_like")
 
 
 def _verdict(right: bool | None, say: Words) -> None:
@@ -190,6 +194,11 @@ def known(view: TurnView, say: Words) -> None:
             for row in outside:
                 note = say("known.dropped", name=row.name, why=say.reason(row.dropped))
                 facts([], key=f"left_{row.name}", title=row.text, note=note)
+    for row in view.old_values:
+        how = say("known.old.alarm" if row.alarm else f"known.old.{row.how}")
+        where = f"p{row.page}" if row.page else say("section.facts")
+        note = say("known.old", where=where, how=how, newer=row.newer, says=row.says)
+        facts([], key=f"old_{row.name}", title=f"{row.name} {row.said}", note=note)
     if not view.facts:
         st.caption(say("trace.no_known"))
 

@@ -1,0 +1,73 @@
+"""Why something was not recalled, stage by stage, and the smallest change that brings it back: tried, and made."""
+
+import streamlit as st
+
+from workbench import live, state
+from workbench.components import diagnosis, notice
+from workbench.components.earlier import like
+from workbench.components.heading import heading
+from workbench.components.histogram import histogram
+from workbench.components.reading import beside
+from workbench.components.scrubber import scrubber
+from workbench.components.stages import stages
+from workbench.components.trace import section
+from workbench.components.way import way
+from workbench.state import Place
+from workbench.views.why import WhyView
+from workbench.words import Words
+
+
+@st.fragment(key=live.WINDOW)
+def asked() -> None:
+    say = state.words()
+    live.begin()
+    with state.told():
+        here = state.place()
+        if here is None or not here.stream.turns:
+            notice.empty(say) if here is None else notice.quiet(say("trace.none"), say("trace.none.says"))
+            return
+        acts, window = live.Acts(here, say), state.window(here)
+        heading(say("why.title"), here.row.title, [], say)
+        if not here.has_decisions:
+            st.info(say("no_decisions"), icon=":material/info:")
+            return
+        with st.container(border=True):
+            diagnosis.ask(here, say)
+            diagnosis.examples(state.why_examples(here), say)
+        scrubber(here.at, here.stream.turns, window.step, window.steps, say, acts.walk("scrubber"))
+        view = diagnosis.diagnosed(here, say)
+        if view is not None:
+            found(view, here, say, acts)
+            with st.container(border=True):
+                section(say("why.way"), "timeline", says=say("why.way.says"))
+                way(view.way, window.step, window.steps, say, state.link)
+            with st.container(border=True):
+                like(here, view.verdict.question, say, "why_like")
+        live.followed(here)
+
+
+def found(view: WhyView, here: Place, say: Words, acts: live.Acts) -> None:
+    with st.container(border=True):
+        diagnosis.answer(view, say)
+    diagnosis.tried(view, here, say, acts)
+    left, right = st.columns([1.2, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        section(say("why.stages"), "stacks", says=say("why.stages.says"))
+        stages(view.verdict, say, state.link, acts.read("stages"))
+    with right.container(border=True, height="stretch"):
+        beside(here, say, acts, lambda: measured(view, say, acts))
+
+
+def measured(view: WhyView, say: Words, acts: live.Acts) -> None:
+    for scores in view.scores:
+        section(say(f"why.scores.{scores.of}"), "bar_chart", str(scores.count), say(f"why.scores.{scores.of}.says"))
+        histogram(scores, say, acts.read(f"scores_{scores.of}"), f"scores_{scores.of}")
+        if not scores.asked:
+            st.caption(say("why.not_asked"))
+    if not view.scores:
+        section(say("why.scores.pages"), "bar_chart")
+        st.caption(say("why.scores.none"))
+    diagnosis.remedies(view, say)
+
+
+asked()
