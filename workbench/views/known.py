@@ -1,14 +1,20 @@
-"""A step and the long-term memory of its user: what was placed into its prompts, what was kept of its turns."""
+"""A step and the long-term memory of its user: what was placed into its prompts, what was kept of its turns.
+
+And which old values stood there. That is worked out when somebody looks, from the log: no reply waits for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.events import FactsPlaced
+from memory.events import Event, FactsPlaced
+from memory.exposure import exposure
 from memory.fact_events import TurnRemembered
 from memory.knowledge import Knowledge
+from memory.prompt import Message
 from memory.scope import Scope
+from memory.steps import steps
 from memory.stores.sql import Store
 
 
@@ -35,6 +41,46 @@ class KeptRow:
     reason: str
     name: str  # of the fact, "" where there is none
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OldValueRow:
+    """A value that was superseded before the step and stood in its prompts all the same."""
+
+    name: str  # f7
+    said: str  # the old value
+    newer: str  # f24
+    says: str  # the one that holds
+    where: str  # facts, page, recalled, bookmark
+    page: int  # 0: none
+    how: str  # marked, followed, unmarked: see memory/exposure.py
+    alarm: bool  # unmarked, beside the new one
+
+
+def old_values(store: Store, scope: Scope, events: Sequence[Event]) -> tuple[OldValueRow, ...]:
+    """Of one step's events; facts as they are known now. The alarming first."""
+    found = [step for step in steps(events) if step.prompts][:1]
+    if not found or store.stream(Scope.own(scope.user)) is None:
+        return ()
+    ids = {part for p in found[0].prompts for row in p.messages for part in Message.of_row(row).parts}
+    ids |= {turn.text for turn in found[0].turns}
+    words = {**store.words(scope, sorted(ids)), **store.words(Scope.own(scope.user))}
+    seen = exposure(found, store.knowledge(scope.user), words.__getitem__, scope)
+    said = {each.fact: each for each in seen.facts}
+    rows = [
+        OldValueRow(
+            name=f"f{e.fact}",
+            said=said[e.fact].said,
+            newer=f"f{said[e.fact].newer}",
+            says=said[e.fact].says,
+            where=e.where,
+            page=e.page,
+            how=e.how,
+            alarm=e.alarming,
+        )
+        for e in seen.exposures
+    ]
+    return tuple(sorted(rows, key=lambda row: not row.alarm))
 
 
 def placed(store: Store, scope: Scope, records: Iterable[FactsPlaced]) -> tuple[PlacedRow, ...]:

@@ -34,7 +34,7 @@ from memory.state import State
 from memory.stores.sql import Store
 from memory.turns import Call
 from workbench.views.feed import feed_rows, text_ids
-from workbench.views.known import KeptRow, PlacedRow, kept, placed
+from workbench.views.known import KeptRow, OldValueRow, PlacedRow, kept, old_values, placed
 from workbench.views.retrieval import CandidateRow, RetrievalView, candidate, retrieval, stub
 from workbench.views.rows import ChatRow, FeedRow
 
@@ -144,6 +144,7 @@ class TurnView(Shown):
     ms: dict[str, float]  # by stage
     facts: tuple[PlacedRow, ...]  # considered for the prompt
     kept: tuple[KeptRow, ...]  # what was remembered of the step's turns, and why not more
+    old_values: tuple[OldValueRow, ...]  # superseded, and in the prompt all the same; the alarming first
     events: tuple[FeedRow, ...]  # everything, in order
     redacted: dict[str, Any]
 
@@ -167,6 +168,9 @@ class TurnView(Shown):
             html += "<b>left the window</b>" + show.table(["page", "stub", "freed", "score", "cause"], left)
         known = [[f.name, f.text, f.why, f.dropped or "in the prompt"] for f in self.facts]
         html += "<b>what is known</b>" + show.table(["fact", "what", "why", ""], known) if known else ""
+        old = [[o.name, o.said, f"{o.newer} {o.says}", f"{o.where} p{o.page}" if o.page else o.where,
+                f"{o.how}, beside the new one" if o.alarm else o.how] for o in self.old_values]  # fmt: skip
+        html += "<b>old values</b>" + show.table(["fact", "said", "now", "where", "how"], old) if old else ""
         held = [[r.turn, r.verdict, r.name, r.text, r.reason] for r in self.kept]
         html += "<b>remembered</b>" + show.table(["turn", "", "fact", "what", "why"], held) if held else ""
         return html + "".join(each._html() for each in (*self.recalls, *self.retrievals))
@@ -235,6 +239,7 @@ def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> 
         ms=dict(done[0].ms) if done else {},
         facts=placed(store, scope, _bodies(events, FactsPlaced)),
         kept=kept(store, scope, first, last),
+        old_values=old_values(store, scope, events),
         events=tuple(feed_rows(events, texts, {p.number: p.bookmark for p in state.pages.values() if p.bookmark})),
         redacted={k: v for b in _bodies(events, TextRedacted) for k, v in b.counts.items()},
     )
