@@ -133,11 +133,20 @@ def tfidf(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
 
 def rarity(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     """Phrases that are frequent here, rare on the other pages and not too common in the language."""
+    ranked = _ranked(words, corpus)
+    return _keywords(_apart(ranked), MOST_PHRASES) or _keywords(_single(ranked), MOST_PHRASES)
+
+
+def telling(words: PageWords, corpus: Corpus, most: int) -> tuple[str, ...]:
+    """More of the phrases that `rarity` chooses from, best first, clean; they may overlap."""
+    return tuple(dict.fromkeys(clean for phrase in _ranked(words, corpus) if (clean := _clean(phrase.text))))[:most]
+
+
+def _ranked(words: PageWords, corpus: Corpus) -> list[_Phrase]:
     weights = _weights(words, corpus)
     scored = [(score, p) for p in _read(words).phrases if (score := _score(p.keys, weights)) > 0]
     scored.sort(key=lambda each: -each[0])  # stable: the first said wins a tie
-    ranked = [phrase for _, phrase in scored]
-    return _keywords(_apart(ranked), MOST_PHRASES) or _keywords(_single(ranked), MOST_PHRASES)
+    return [phrase for _, phrase in scored]
 
 
 def random(words: PageWords, corpus: Corpus) -> tuple[str, ...]:

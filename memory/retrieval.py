@@ -501,12 +501,7 @@ class Index:
 
     def bookmark_fit(self, question: str, pages: Ints) -> Floats:
         """The idf of the question's terms on each page's bookmark, summed."""
-        fits: dict[int, float] = {}
-        for term in dict.fromkeys(terms(question)):
-            holders = self.shelf.holders(term)
-            idf = float(np.log(1 + len(self.shelf) / (len(holders) or 1)))
-            for page in holders:
-                fits[page] = fits.get(page, 0.0) + idf
+        fits = self.shelf.fits(terms(question))
         found = np.zeros(len(pages), dtype=np.float32)
         held = [page for page in fits if self.text.knows(page)]
         found[np.searchsorted(pages, held)] = [fits[page] for page in held]

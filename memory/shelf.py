@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from math import log
 
 from memory.language import terms
 
@@ -43,4 +44,14 @@ class Shelf:
         found: Counter[int] = Counter()
         for term in set(terms(message)):
             found.update(self.holders(term))
+        return found
+
+    def fits(self, asked: Iterable[str]) -> dict[int, float]:
+        """By page, the idf of these terms on its bookmark, summed; pages that hold none left out."""
+        found: dict[int, float] = {}
+        for term in dict.fromkeys(asked):
+            if holders := self.holders(term):
+                idf = log(1 + len(self) / len(holders))
+                for page in holders:
+                    found[page] = found.get(page, 0.0) + idf
         return found
