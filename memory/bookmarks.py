@@ -27,6 +27,7 @@ from memory.language import CHINESE_STOP, ENGLISH_STOP, clauses, is_cjk, sentenc
 from memory.tokens import count
 
 STUB_TOKENS = 24
+ENDLESS = 100_000  # tokens of a stub that nothing cuts
 FEWEST, MOST = 2, 5  # keywords of any generator
 MOST_PHRASES = 4  # of `rarity`
 DESCRIPTION = 120  # characters
@@ -226,6 +227,11 @@ def made(generator: Generator, words: PageWords, corpus: Corpus) -> tuple[str, .
 def stub(page: int, keywords: Sequence[str], max_tokens: int = STUB_TOKENS) -> str:
     """`[p3:allergy,peanut,budget]`, without the last keywords if they do not fit; `[p7]` without any."""
     return _stub((f"p{page}",), keywords, max_tokens)[0]
+
+
+def stands(page: int, keywords: Sequence[str], max_tokens: int = STUB_TOKENS) -> bool:
+    """Whether a stub of that length holds all of these keywords."""
+    return stub(page, keywords, max_tokens) == stub(page, keywords, ENDLESS)
 
 
 def range_stub(first: int, last: int, keywords: Sequence[str], max_tokens: int = STUB_TOKENS) -> tuple[str, int]:

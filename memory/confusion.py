@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from memory.bookmarks import MOST, STUB_TOKENS, Corpus, PageWords, stub, telling, tidy
+from memory.bookmarks import MOST, STUB_TOKENS, Corpus, PageWords, stands, telling, tidy
 from memory.language import sentences, terms
 from memory.shelf import Shelf
 
@@ -137,7 +137,7 @@ def with_keyword(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The keywords with one more, and those that had to go for it, the last ones, so that all stand in the stub."""
     kept = list(keywords)[: MOST - 1]
-    while kept and stub(page, [*kept, new], stub_tokens) != stub(page, [*kept, new], 10_000):
+    while kept and not stands(page, [*kept, new], stub_tokens):
         kept.pop()
     return (*kept, new), tuple(keywords)[len(kept) :]
 

@@ -17,17 +17,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from memory import tokens, work
+from memory.bookmarks import parse_page_ref
 from memory.calling import Caller, Complete, arguments_of, called, note_failure
 from memory.deferred import ALL, Worked, Worker, queue_left, queueing
-from memory.errors import ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
-from memory.events import PagesRecalled
+from memory.errors import BadMessage, ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
+from memory.events import BookmarkMade, PagesRecalled
 from memory.journal import MemoryJournal
 from memory.longterm import LongTerm
 from memory.look import Window, window_now
 from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
 from memory.operations import ROOMY, Operation, Speech, of_answer, of_call, offer, offered, schema, tools
-from memory.pager import Pager, Said
-from memory.pages import Page
+from memory.pager import Pager, Said, before_edit
+from memory.pages import Bookmark, Page
 from memory.prompt import MARKS, Message, call_tokens, offers_recall
 from memory.recalls import Request
 from memory.redaction import clean
@@ -450,6 +451,27 @@ class Engine(Shown):
             self.pager.mark(turn, important)
             self.pager.commit()
 
+    def bookmark(
+        self, page: str | int, keywords: Sequence[str] | None = None, *, weight: float | None = None
+    ) -> Bookmark:
+        """What a page is remembered by from the next prompt on, in your own words; what is not given stays.
+
+        >>> engine.bookmark("p3", ["peanut", "allergy"], weight=2)         # doctest: +SKIP
+        """
+        with self._held():
+            mark = self.pager.edit_bookmark(_number(page), keywords, weight)
+            self.pager.commit()
+            return mark
+
+    def undo_bookmark(self, page: str | int) -> Bookmark:
+        """Take the last edit of a page's bookmark back, and the one before it when asked again."""
+        with self._held():
+            number = self.page(_number(page)).number
+            events = self.store.events(self.scope, kinds=(BookmarkMade.__name__,))
+            mark = self.pager.restore_bookmark(number, before_edit(events, number))
+            self.pager.commit()
+            return mark
+
     def recall(self, *pages: str | int, question: str = "") -> PagesRecalled:
         """Bring pages back by hand, for the next step."""
         with self._held():
@@ -573,6 +595,17 @@ def _taken_apart(answer: Answer, round_: int) -> Answer:
         return replace(answer, calls=(ToolCall(f"op_{round_}_0", "reply", {}, spoken.error),))
     calls = [ToolCall(f"op_{round_}_{n}", name, arguments) for n, (name, arguments) in enumerate(spoken.calls)]
     return replace(answer, calls=tuple(calls))
+
+
+def _number(page: str | int) -> int:
+    """Of a page that somebody named: 3 or "p3". Raises BadMessage for a range, or what is no page's name."""
+    try:
+        first, last = parse_page_ref(page)
+    except ValueError as error:
+        raise BadMessage(str(error)) from None
+    if first != last:
+        raise BadMessage(f"{page!r} is a range; a bookmark is one page's, such as p{first}")
+    return first
 
 
 def _functions(own: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,16 +7,29 @@ next decision sees them, and committed together: a commit is a whole piece of a 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
 from memory import boundaries, cooperative, eviction, gist, recalls, secondlook, templates, tokens
-from memory.bookmarks import BY_MODEL, Corpus, Generator, PageWords, describe, made, stub
+from memory.bookmarks import (
+    BY_MODEL,
+    ENDLESS,
+    LONGEST_CHOSEN,
+    MOST,
+    Corpus,
+    Generator,
+    PageWords,
+    describe,
+    made,
+    stands,
+    stub,
+    tidy,
+)
 from memory.bookmarks import named as named_generator
-from memory.errors import BadMessage, UnknownName
+from memory.errors import BadMessage, NotFound, UnknownName
 from memory.events import (
     Body,
     BookmarkMade,
@@ -69,6 +82,8 @@ NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
 CHOSEN = "model"  # origin of a bookmark that the model made by itself, in the conversation
+EDITED = "edited"  # of one whose keywords or weight a person set
+HEAVIEST = 10.0  # weight of a bookmark that a person set
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
 
@@ -317,8 +332,11 @@ class Pager:
         others = any(t.number != turn and self._counts_as_marked(t) for p in pages for t in p.turns)
         importance, why = weigh([text for p in pages for text in self._texts(p)], important or others)
         self.add(TurnMarked(turn, important, by, importance, why))
-        for page in pages:
-            self._bookmark(self.state.pages[page.number])
+        for page in (self.state.pages[p.number] for p in pages):
+            if page.bookmark is None or page.bookmark.origin != EDITED:
+                self._bookmark(page)
+            elif important and page.bookmark.weight < MARKED_WEIGHT:  # its words are a person's: they stay
+                self.bookmark_as(page, self.keywords(page), EDITED, MARKED_WEIGHT)
 
     # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -330,7 +348,7 @@ class Pager:
         self.add(PageClosed(page.number, rule, importance, why))
         if self._finder is not None:
             self._finder.close(page)
-        chosen = page.bookmark and page.bookmark.origin == CHOSEN
+        chosen = page.bookmark and page.bookmark.origin in (CHOSEN, EDITED)
         if page.bookmark and not chosen and not self._is_marked(page):  # made while it grew, of what it held then
             self._bookmark(self.state.pages[page.number])
 
@@ -372,6 +390,63 @@ class Pager:
                 ),
             )
         )
+
+    def keywords(self, page: Page) -> tuple[str, ...]:
+        """Those of its bookmark; () without any."""
+        held = page.bookmark.keywords if page.bookmark else 0
+        return tuple(self.journal.words(held).split(",")) if held else ()
+
+    def edit_bookmark(
+        self, number: int, keywords: Sequence[str] | None = None, weight: float | None = None
+    ) -> Bookmark:
+        """What a person says that a page is remembered by; what is None stays. No rule and no model replaces it.
+
+        No keywords at all leave a bare `[p7]`. Raises BadMessage for what would not stand in the stub as it was given.
+        """
+        page = self._named(number)
+        wanted = self.keywords(page) if keywords is None else self._fit(page, keywords)
+        held = page.bookmark.weight if page.bookmark else 1.0
+        heavy = held if weight is None else weight
+        if not 0 <= heavy <= HEAVIEST:
+            raise BadMessage(f"a bookmark weighs 0 to {HEAVIEST:g}, and {heavy!r} is not between them")
+        self.bookmark_as(page, wanted, EDITED, float(heavy))
+        return self._bookmark_of(number)
+
+    def restore_bookmark(self, number: int, before: Bookmark | None) -> Bookmark:
+        """The bookmark that a page had before a person edited it; a rule's where it had none."""
+        page = self._named(number)
+        if before is None:
+            self._bookmark(page)
+        else:
+            if self._finder is not None:
+                self._finder.shelf.put(number, self.journal.words(before.keywords) if before.keywords else "")
+            self.add(BookmarkMade(number, before))
+        return self._bookmark_of(number)
+
+    def _named(self, number: int) -> Page:
+        if number not in self.state.pages:
+            raise NotFound(f"no page p{number}; pages go from p1 to p{len(self.state.pages)}")
+        return self.state.pages[number]
+
+    def _bookmark_of(self, number: int) -> Bookmark:
+        mark = self.state.pages[number].bookmark
+        assert mark is not None  # made a moment ago
+        return mark
+
+    def _fit(self, page: Page, keywords: Sequence[str]) -> tuple[str, ...]:
+        """The keywords without secrets, each as it will stand in the stub."""
+        kept = [self.redactor(clean(keyword))[0] for keyword in keywords]
+        for keyword in kept:
+            if not tidy([keyword]):
+                raise BadMessage(f"{keyword!r} is no keyword: it needs a word, and at most {LONGEST_CHOSEN} characters")
+        wanted = tidy(kept, most=len(kept))
+        if len(wanted) > MOST:
+            raise BadMessage(f"{len(wanted)} keywords are too many for {page.name}: a bookmark holds {MOST}")
+        most = self.state.settings.stub_tokens
+        if not stands(page.number, wanted, most):
+            whole = stub(page.number, wanted, ENDLESS)
+            raise BadMessage(f"{whole} has {tokens.count(whole)} tokens, and a stub may have {most}: take fewer words")
+        return wanted
 
     def _described(self, page: Page) -> str:
         """A sentence of the user's own, if there is one: what an assistant says of it comes second."""
@@ -591,3 +666,21 @@ def _shortened(arguments: str, most: int) -> str:
 
 
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the fold reads no clock; the journal stamps
+
+
+def before_edit(events: Iterable[Event], page: int) -> Bookmark | None:
+    """The bookmark that a page had before a person edited it last; None where it had none.
+
+    An edit that was taken back counts no more. Raises BadMessage where there is none to take back.
+    """
+    kept: list[Bookmark] = []
+    for event in events:
+        if isinstance(event.body, BookmarkMade) and event.body.page == page:
+            mark = event.body.bookmark
+            if len(kept) > 1 and mark == kept[-2] and kept[-1].origin == EDITED:
+                kept.pop()
+            else:
+                kept.append(mark)
+    if not kept or kept[-1].origin != EDITED:
+        raise BadMessage(f"nobody edited the bookmark of p{page}: there is nothing to take back")
+    return kept[-2] if len(kept) > 1 else None

@@ -28,7 +28,7 @@ class Bookmark:
     keywords: int  # id of the comma-separated keywords; 0: none, a bare `[p7]`
     description: int  # id of one readable sentence
     tokens: int  # of the stub
-    origin: str  # the generator's name, or `user`
+    origin: str  # the generator's name; user: of a marked message; model, edited: chosen by one, by a person
     weight: float = 1.0
     made_at: int = 0  # step
 

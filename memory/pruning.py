@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 
 from memory.bookmarks import stub
 from memory.fact_events import Pruned
-from memory.pager import CHOSEN
+from memory.pager import CHOSEN, EDITED
 from memory.pages import Bookmark, Page
 from memory.state import State
 from memory.tokens import count
 from memory.turns import Words
 
 ORIGIN = "pruned"  # of the bare bookmark that stays
-KEPT = ("user", CHOSEN, ORIGIN)
+KEPT = ("user", CHOSEN, EDITED, ORIGIN)
 MARKED = 0.9  # importance of a page that somebody asked to remember
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
 from memory.events import OperationRefused, PagesRecalled
 from memory.operations import Forget, MakeBookmark, Malformed, Operation, Recall, Remember, SearchMemory
-from memory.pager import CHOSEN, Pager
+from memory.pager import CHOSEN, EDITED, Pager
 from memory.pages import SUMMARY, Page
 from memory.recalls import Request
 from memory.state import State
@@ -126,7 +126,7 @@ def _line(pager: Pager, number: int, turn: int) -> str:
 def _bookmark(operation: MakeBookmark, pager: Pager) -> str:
     page, problem = _place(operation.place, pager.state)
     keywords = tidy(operation.keywords, most=MOST)
-    if page is not None and page.bookmark is not None and page.bookmark.origin == "user":
+    if page is not None and page.bookmark is not None and page.bookmark.origin in ("user", EDITED):
         problem = f"{page.name} has a bookmark of the user's own"
     elif page is not None and not keywords:
         problem = "none of these keywords fits a bookmark; take a few short words"
