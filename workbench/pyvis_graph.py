@@ -168,9 +168,9 @@ def network(nodes: Sequence[Point], edges: Sequence[Line], where: Mapping[str, t
             shapeProperties={"borderDashes": [4, 3] if node.over else False},
         )  # fmt: skip
     for edge in edges:
-        colour = {"color": STRONG[edge.kind], "opacity": 0.9} if edge.kind in STRONG else {"opacity": 0.55}
+        stroke = {"color": STRONG[edge.kind], "opacity": 0.9} if edge.kind in STRONG else {"opacity": 0.55}
         net.add_edge(
-            edge.source, edge.target, id=edge.id, kind=edge.kind, says=edge.label, color=colour,
+            edge.source, edge.target, id=edge.id, kind=edge.kind, says=edge.label, color=stroke,
             width=WIDTHS.get(edge.kind, 1.0), dashes=DASHES.get(edge.kind, False),
             arrows={"to": {"enabled": edge.kind in ARROWS, "scaleFactor": 0.5}},
         )  # fmt: skip
