@@ -36,7 +36,10 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
         Entry("diff", ":material/difference:"),
         Entry("evictions", ":material/logout:"),
     ),
-    "memory": (Entry("why", ":material/troubleshoot:"),),
+    "memory": (
+        Entry("timeline", ":material/timeline:"),
+        Entry("why", ":material/troubleshoot:"),
+    ),
 }
 
 
@@ -76,7 +79,7 @@ def _scope(rows: Sequence[ConversationRow], here: state.Place, say: Words) -> No
         users,
         here.row.user,
         {user: visible(user, 60) for user in users},
-        ("conv", "run", "turn", "page"),
+        ("conv", "run", "turn", "page", "fact", "beside", "valid", "recorded", "lanes"),
     )
     own = {row.conversation: visible(row.title, 60) for row in rows if row.user == here.row.user}
     _choice("conv", say("scope.conversation"), list(own), here.row.conversation, own, ("run", "turn", "page"))

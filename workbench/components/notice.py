@@ -45,7 +45,10 @@ def missing(error: state.Missing, say: Words) -> None:
 def _leave(what: str) -> None:
     """Take what is wrong, and what depends on it, out of the address."""
     depends = {"user": ("user", "conv", "run", "turn", "page"), "conversation": ("conv", "run", "turn", "page"),
-               "run": ("run", "turn", "page"), "page": ("page",), "page_number": ("page",)}  # fmt: skip
+               "run": ("run", "turn", "page"), "page": ("page",), "page_number": ("page",),
+               "fact": ("fact", "beside"), "fact_number": ("fact", "beside"),
+               "beside_number": ("beside",), "lanes_number": ("lanes",), "layer": ("layer",), "state": ("state",),
+               "axis": ("axis",), "valid_moment": ("valid",), "recorded_moment": ("recorded",)}  # fmt: skip
     state.go(**dict.fromkeys(depends.get(what, ("turn", "page")), None))
 
 

@@ -89,6 +89,7 @@ class Version:
     important: bool
     holds: bool  # at the moment that is asked for
     since: datetime | None
+    known_at: datetime | None  # when it was written
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
 
@@ -246,7 +247,7 @@ def _lane(
     return Lane(key, subject if first.key else "", attribute, versions, max(0, len(facts) - VERSIONS))
 
 
-def _version(f: Fact, words: Mapping[int, str], changes: Iterable[tuple[Change, Touch]], at: datetime) -> Version:
+def _version(f: Fact, words: Mapping[int, str], changes: Sequence[tuple[Change, Touch]], at: datetime) -> Version:
     return Version(
         fact=f.id,
         text=words.get(f.text, ""),
@@ -259,11 +260,12 @@ def _version(f: Fact, words: Mapping[int, str], changes: Iterable[tuple[Change, 
         important=f.importance >= WEIGHTY,
         holds=f.holds(at),
         since=_known(f.since_when),
+        known_at=next((c.at for c, touch in changes if touch.new), None),
         bars=tuple(map(_bar, f.beliefs)),
         marks=tuple(
             Mark(MARKS[c.cause], c.number, _known(_where(f, touch)), c.at)
             for c, touch in changes
-            if c.cause in MARKS and (not touch.new or c.cause in _OF_NEW)
+            if c.cause in MARKS and not c.undone_by and (not touch.new or c.cause in _OF_NEW)
         ),
     )
 
@@ -279,11 +281,11 @@ def _where(f: Fact, touch: Touch) -> datetime:
 
 
 def _changes(k: Knowledge, wanted: set[int]) -> dict[int, list[tuple[Change, Touch]]]:
-    """By fact what happened to it, in order; what was undone is left to its undo."""
+    """By fact what happened to it, in order."""
     found: dict[int, list[tuple[Change, Touch]]] = {}
     for change in k.changes.values():
         for touch in change.touched:
-            if touch.fact in wanted and not change.undone_by:
+            if touch.fact in wanted:
                 found.setdefault(touch.fact, []).append((change, touch))
     return found
 

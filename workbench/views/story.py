@@ -13,7 +13,7 @@ from typing import Any
 from memory import amend
 from memory.amend import Person
 from memory.errors import EngineError, NotFound
-from memory.events import Body
+from memory.events import Body, MessageReceived
 from memory.facts import BEGINNING, FOREVER, Fact, Source, in_zone
 from memory.knowledge import Change, Conflict, Knowledge
 from memory.language import sentences
@@ -28,7 +28,8 @@ from workbench.views.facts import BeliefRow, ChangeRow, FactRow, UseRow
 from workbench.views.lanes import lane_of
 from workbench.views.remembered import Remembered, remembered
 
-QUOTES, VERSIONS, CHANGES, SHOWN = 5, 40, 50, 20  # at most: of a fact, of its lane, of a fact; conflicts of one kind
+QUOTES, VERSIONS, CHANGES, USES = 5, 40, 50, 5  # of one fact, at most
+SHOWN = 20  # conflicts, undecided and decided
 AROUND = 300  # characters before and after what was said
 Decide = Callable[[Knowledge], Sequence[Body]]
 
@@ -79,6 +80,17 @@ class Other:
     since: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A prompt that held it."""
+
+    conversation: str
+    step: int
+    turn: int  # that opened the step, 0: not to be found
+    at: datetime
+    why: str  # it was placed: hot, match, conflict
+
+
 @dataclass(frozen=True)
 class Story(Shown):
     row: FactRow
@@ -87,7 +99,7 @@ class Story(Shown):
     said: int  # how often, also where it is not quoted
     beliefs: tuple[BeliefRow, ...]
     steps: tuple[Step, ...]  # the newest first
-    uses: tuple[UseRow, ...]
+    uses: tuple[Use, ...]  # the newest first
     others: tuple[Other, ...]  # of its lane, the newest first
     recorded: datetime | None  # as it was believed then; None: now
 
@@ -194,7 +206,7 @@ def story(store: Store, scope: Scope, number: int, recorded: datetime | None = N
             for b in fact.beliefs
         ),
         steps=tuple(reversed(steps)),
-        uses=tuple(use for use in whole.uses if recorded is None or use.at <= recorded),
+        uses=tuple(_uses(store, scope, [use for use in whole.uses if recorded is None or use.at <= recorded][:USES])),
         others=tuple(_others(read, k, fact, scope)),
         recorded=recorded,
     )
@@ -223,6 +235,21 @@ def _others(read: Remembered, k: Knowledge, fact: Fact, scope: Scope) -> Iterato
     beside = [f for f in readable if f.id != fact.id and lane_of(f) == lane_of(fact)]
     for each in sorted(beside, key=lambda f: (f.since, f.id), reverse=True)[:VERSIONS]:
         yield Other(each.id, read.text(each), each.state, _known(each.since_when))
+
+
+def _uses(store: Store, scope: Scope, found: Sequence[UseRow]) -> Iterator[Use]:
+    turns = {name: _turns(store, store.main_run(scope.user, name)) for name in {use.conversation for use in found}}
+    for use in found:
+        yield Use(use.conversation, use.step, turns[use.conversation].get(use.step, 0), use.at, use.why)
+
+
+def _turns(store: Store, scope: Scope) -> dict[int, int]:
+    """By step the message that opened it."""
+    found: dict[int, int] = {}
+    for event in store.events(scope, kinds=[MessageReceived.__name__]):
+        if isinstance(event.body, MessageReceived):
+            found.setdefault(event.step, event.body.turn.number)
+    return found
 
 
 def _quotes(store: Store, user: str, fact: Fact) -> tuple[Quote, ...]:
