@@ -30,6 +30,7 @@ from memory.knowledge import Knowledge
 from memory.language import terms
 from memory.prompt import Message
 from memory.reach import read, words_of
+from memory.revision import excludes
 from memory.scope import Scope
 from memory.show import Shown
 from memory.steps import READ, Step
@@ -195,10 +196,8 @@ def exposure(done: Sequence[Step], k: Knowledge, words: Words, scope: Scope) -> 
 
 
 def versions_of_one(a: Fact, b: Fact) -> bool:
-    """Whether at most one of them can hold: another value of what has one, or the same said and denied."""
-    if a.id == b.id or not a.key or a.key != b.key:
-        return False
-    return (a.single or b.single) if a.value_key != b.value_key else a.negated != b.negated
+    """Whether they are of one thing and cannot both hold, as revision.py has it."""
+    return a.id != b.id and bool(a.key) and a.key == b.key and excludes(a, b)
 
 
 class _Said(NamedTuple):

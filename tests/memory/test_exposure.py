@@ -135,6 +135,10 @@ def test_both_sides_of_what_is_denied_are_versions_and_two_tastes_are_none(opene
     engine.say("And now?")
     (fact,) = seen(engine).facts
     assert (fact.said, fact.newer != fact.fact) == ("jazz", True)
+    engine.say("I have a dog.")
+    engine.say("I have no pets any more.")
+    engine.say("And now?")
+    assert all(f.said != "tea" for f in seen(engine).facts)
 
 
 def test_what_was_retracted_with_nothing_in_its_place_is_not_superseded(opened):
