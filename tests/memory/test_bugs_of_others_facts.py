@@ -114,6 +114,22 @@ def test_br_07_what_merely_mentions_somebody_retires_nothing(ana):
     assert not [c for c in ana.knowledge.changes.values() if c.old]
 
 
+def test_br_07_what_may_have_many_values_keeps_them_all(ana):
+    tell(ana, "I like jazz.", "I like tea.", "I speak French.", "I speak Italian.")
+    assert {f.state for f in ana.facts(all_states=True)} == {"active"}
+    assert len(ana.facts()) == 4
+
+
+def test_br_07_what_takes_a_fact_away_says_why_and_is_undone(ana):
+    tell(ana, "My budget is 5000 euros.", "My budget is 8000 euros.")
+    (change,) = [c for c in ana.knowledge.changes.values() if c.old]
+    assert (change.cause, change.old, change.new) == ("supersede", (1,), 2)
+    assert "replaces f1" in change.why
+    assert change.decided_by == "rule:single_value"
+    ana.undo(change.number)
+    assert current(ana) == ["The user's budget is 5000 euros"]
+
+
 def test_br_09_in_whatever_order_they_arrive_the_newest_is_current(tmp_path):
     said = [(1, "I drink tea."), (5, "I stopped drinking tea."), (9, "I drink coffee.")]
     told = set()
