@@ -24,7 +24,8 @@ def over_time() -> None:
         with st.container(border=True):
             timeline.sliders(view, want, say)
         timeline.filters(view, want, say)
-        left, right = st.columns([1.9, 1], gap="medium") if one else (st.container(), None)
+        timeline.not_yet(one, want, say)
+        left, right = st.columns([1.75, 1], gap="medium") if one else (st.container(), None)
         with left.container(border=True):
             timeline.lanes(view, want, say)
         if one and right:

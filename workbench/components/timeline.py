@@ -137,7 +137,8 @@ def sliders(view: LanesView, want: Chosen, say: Words) -> None:
         if axis in AXES:
             state.go(**{axis: place or None, "lanes": None})
 
-    as_of(stops, want.moments, say, fired("as_of", "moment", moved))
+    named = {"valid": timed.day(want.asked.valid, say, ""), "recorded": timed.day(want.asked.recorded, say, "")}
+    as_of(stops, want.moments, named, say, fired("as_of", "moment", moved))
 
 
 def filters(view: LanesView, want: Chosen, say: Words) -> None:
@@ -215,6 +216,12 @@ def _unfilter() -> None:
 
 
 # ── one fact ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def not_yet(view: Story | None, want: Chosen, say: Words) -> None:
+    """The address names a fact that was not known at the moment that is looked at."""
+    if view is None and want.fact is not None:
+        st.info(say("timeline.unknown", name=f"f{want.fact}", at=timed.day(want.asked.recorded, say)))
 
 
 def story(view: Story, here: Place, want: Chosen, acts: Decisions, say: Words) -> None:

@@ -12,24 +12,26 @@ _as_of = part("as_of")
 
 
 def as_of(
-    stops: Mapping[str, Sequence[tuple[str, str]]], chosen: Mapping[str, str], say: Words, on_moment: Callable[[], None],
-    key: str = "as_of",
+    stops: Mapping[str, Sequence[tuple[str, str]]], chosen: Mapping[str, str],
+    named: Mapping[str, str], say: Words, on_moment: Callable[[], None], key: str = "as_of",
 ) -> Any:  # fmt: skip
-    """`stops` by axis: a moment as the address has it, and in words; `chosen` by axis, "" for now.
+    """`stops` by axis: a moment as the address has it, and in words; `chosen` and, in words, `named`: "" for now.
 
     `moment` of the result is [axis, moment].
     """
     return _as_of(
         key=key,
         data={
-            "axes": [_axis(axis, found, chosen.get(axis, ""), say) for axis, found in stops.items()],
+            "axes": [
+                _axis(axis, found, chosen.get(axis, ""), named.get(axis, ""), say) for axis, found in stops.items()
+            ],
             "words": {name: say(f"timeline.slider.{name}") for name in ("previous", "next", "now")},
         },
         on_moment_change=on_moment,
     )
 
 
-def _axis(axis: str, found: Sequence[tuple[str, str]], chosen: str, say: Words) -> dict[str, Any]:
+def _axis(axis: str, found: Sequence[tuple[str, str]], chosen: str, own: str, say: Words) -> dict[str, Any]:
     places = [name for name, _ in found]
     at = len(places) if not chosen else max((i for i, name in enumerate(places) if name <= chosen), default=-1)
     off = bool(chosen) and chosen not in places  # between two stops, or before them all
@@ -39,6 +41,6 @@ def _axis(axis: str, found: Sequence[tuple[str, str]], chosen: str, say: Words) 
         "says": say(f"timeline.slider.{axis}.says"),
         "stops": [list(each) for each in found],
         "at": max(at, 0) if chosen else at,
-        "own": chosen if off else "",
+        "own": own if off else "",
         "now": say(f"timeline.slider.{axis}.now"),
     }

@@ -68,6 +68,6 @@ def _outcome(d: Dispute, say: Words) -> str:
     if d.settled_at is None:
         return ""
     by, _, what = d.decided_by.partition(":")
-    who = say.term("timeline.by", by) + (f" ({visible(what, 60)})" if what else "")
+    who = say.term("timeline.by", by) + (f" ({say.term('timeline.rule', what)})" if what else "")
     kept = say("timeline.inbox.kept", name=f"f{d.winner}") if d.winner else say("timeline.inbox.kept_all")
     return say("timeline.inbox.outcome", kept=kept, who=who, at=say.moment(d.settled_at))

@@ -20,13 +20,14 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
 }
 
 function build(root) {
-  const above = el("div", "bar-above"), legend = el("div", "legend"), zoom = el("div", "zoom");
+  const legend = el("div", "legend"), zoom = el("div", "zoom");
   const chart = el("div", "chart"), axis = el("div", "axis"), rules = el("div", "rules"), list = el("div");
   const twin = el("details", "twin"), scroll = el("div", "scroll");
   list.setAttribute("role", "list");
   axis.setAttribute("aria-hidden", "true"); rules.setAttribute("aria-hidden", "true");
   twin.append(el("summary"), scroll);
-  above.append(legend, zoom); chart.append(axis, rules, list); root.append(above, chart, twin);
+  const head = el("div", "head"), scroller = el("div", "scroller");
+  head.append(zoom, axis); chart.append(head, rules, list); scroller.append(chart); root.append(scroller, legend, twin);
   const my = root.lanes = { chart, axis, rules, list, legend, twin, scroll, span: [0, 1], width: 0 };
   for (const [name, sign, act] of [["earlier", "previous", () => my.pan(-0.4)], ["later", "next", () => my.pan(0.4)], ["zoom_out", "minus", () => my.zoom(1.6)], ["zoom_in", "plus", () => my.zoom(1 / 1.6)], ["zoom_all", "all", () => my.all()]]) {
     const button = el("button"); button.type = "button"; button.dataset.name = name; button.append(icon(sign)); button.onclick = act;
@@ -126,8 +127,11 @@ function fill(bar, r, x, wide, my) {
   const at = {};
   for (const m of marks) { const spot = Math.round(m.px / 14); m.nth = at[spot] = (at[spot] ?? -1) + 1; }
   const shown = marks.filter((m) => m.nth < 3), first = shown.filter((m) => m.px - r.left < 20);
-  text.style.left = first.length ? 9 + first.length * 15 + "px" : "0";
-  text.style.maxWidth = Math.max(0, r.room - (first.length ? 9 + first.length * 15 : 0)) + "px";
+  const next = Math.min(...shown.map((m) => m.px - r.left - 12).filter((px) => px >= 8), r.room), width = v.label.length * 7 + 12;
+  // Words stand after the marks at the beginning, and before the next one, or after that where they would not fit.
+  const left = next < r.room && next - first.length * 15 < Math.min(width, 60) ? next + 20 : first.length ? first.length * 15 : 0;
+  text.style.left = left + "px";
+  text.style.maxWidth = Math.max(0, (left > next ? r.room : next) - left) + "px";
   keyed(signs, shown, (m) => m.change + m.kind, (m) => { const node = el("span", "sign " + m.kind); node.append(icon(m.kind)); return node; }, (node, m) => {
     node.title = m.says;
     const px = m.px - r.left, back = r.right - r.left - px < 10 && px > 30;
@@ -175,14 +179,16 @@ const FORMS = { hour: { day: "numeric", month: "short", hour: "2-digit", minute:
 function axisOf(my, x, wide) {
   const d = my.data, [found, unit] = ticks(my.span, wide, d.zone);
   const form = new Intl.DateTimeFormat(d.language, { ...FORMS[unit], timeZone: d.zone }), year = new Intl.DateTimeFormat(d.language, { year: "numeric", timeZone: d.zone });
+  const full = new Intl.DateTimeFormat(d.language, { ...FORMS.day, year: "numeric", timeZone: d.zone });
   let last = "";
   const marks = [["now", ...d.now], ...(d.cut ? [["cut", ...d.cut]] : [])].map(([kind, at, says]) => ({ kind, says, px: x(at) })).filter((m) => m.px >= 0 && m.px <= wide);
-  const labels = found.map((t) => {
-    const now = year.format(t), extra = unit === "day" && now !== last ? " " + now : "";
-    last = now;
-    return { key: t, kind: "", says: form.format(t) + extra, px: x(t) };
-  });
+  const labels = found.map((t) => ({ key: t, kind: "", px: x(t) }));
   const clear = labels.filter((l) => l.px > 34 && l.px < wide - 40 && marks.every((m) => Math.abs(m.px - l.px) > 92));
+  for (const l of clear) {
+    const now = year.format(l.key);
+    l.says = (unit === "day" && now !== last ? full : form).format(l.key);
+    last = now;
+  }
   keyed(my.axis, [...clear, ...marks.map((m) => ({ ...m, key: m.kind }))], (l) => l.key, () => el("span"), (node, l) => {
     node.className = l.kind ? "name " + l.kind + (l.px < 70 ? " right" : l.px > wide - 70 ? " left" : "") : "";
     set(node, l.says);

@@ -75,7 +75,7 @@ def _step(s: Step, say: Words, may_undo: bool) -> dict[str, Any]:
         "change": row.change,
         "cause": say.term("timeline.cause", row.cause),
         "meta": " · ".join([say("timeline.change", change=row.change), say.moment(row.at),
-                            f"{decider} ({visible(what, 40)})" if what else decider]),
+                            f"{decider} ({say.term('timeline.rule', what)})" if what else decider]),
         "why": say.reason(row.why),
         "undone": undone,
         "effects": effects(s.undo, say),
