@@ -335,7 +335,8 @@ class LongTerm(Shown):
         if self._graph is None or generation != self._graph_of:
             marks = lambda number: self.store.words(scope, [number]).get(number, "")  # noqa: E731 - one look-up
             self._graph, self._graph_of = Graph(self.words, self._said, marks), generation
-        state = self.store.state(scope) if self.conversation and self.store.stream(scope) else None
+        begun = bool(self.conversation and self.store.streams(self.user, self.conversation))
+        state = self.store.state(self.store.main_run(self.user, self.conversation)) if begun else None
         return self._graph.take(self.knowledge, state, self.conversation)
 
     def walk(

@@ -234,7 +234,7 @@ class Sleep:
         A model's summary that its turns do not bear out is refused, on the record; the rule's stands in its place.
         """
         name = self._named(conversation)
-        state = self.memory.store.state(Scope(self.memory.user, name))
+        state = self.memory.store.state(self.memory.store.main_run(self.memory.user, name))
         known = self.summaries(name, level=0)
         spans = waiting(state.turn, known)
         first = self._first_open(name, spans, known)
@@ -269,7 +269,7 @@ class Sleep:
     def find(self, question: str, k: int = 3, conversation: str = "") -> list[FoundBySummary]:
         """From a question to summaries, and from these to the pages that hold their turns."""
         name = self._named(conversation)
-        state = self.memory.store.state(Scope(self.memory.user, name))
+        state = self.memory.store.state(self.memory.store.main_run(self.memory.user, name))
         finder = SummaryFinder(self.memory.words)
         finder.take(self.summaries(name))
         found = finder.find(question, k, self.memory.settings)
