@@ -25,7 +25,7 @@ from memory.shelf import Shelf
 FEWEST_TERMS = 3  # of a sentence that asks for anything
 PAIRS = 12  # the worst, listed
 TRIED = 12  # phrases of a page, for one that tells it from another
-PAGES = 300  # compared at once; the newest
+PAGES = 200  # compared at once; the newest
 
 Sentence = tuple[str, ...]  # its terms, each once
 
@@ -77,7 +77,7 @@ class Pair:
     other: int
     lost: int  # sentences of `page` for which `other` ranked first
     back: int  # the other way round
-    shared: tuple[str, ...]  # words that both bookmarks hold, as compared
+    shared: tuple[str, ...]  # keywords of `page` that share a word with one of `other`
     suggestion: Suggestion | None = None  # None: no phrase of the page makes it better
 
 
@@ -152,6 +152,11 @@ class _Tried:
     corpus: Corpus = field(default_factory=Corpus)
     said: dict[int, list[Sentence]] = field(default_factory=dict)  # by page
     often: dict[int, Counter[str]] = field(default_factory=dict)  # by page: in how many of its sentences a term stands
+    firsts: dict[int, list[int]] = field(default_factory=dict)  # by page: who ranks first for each of its sentences
+
+    @property
+    def every(self) -> set[str]:
+        return {term for said in self.said.values() for sentence in said for term in sentence}
 
     def __post_init__(self) -> None:
         self.by_page = {each.page: each for each in self.pages}
@@ -161,6 +166,8 @@ class _Tried:
             self.said[each.page] = [sentence for sentence in said if len(sentence) >= FEWEST_TERMS]
             self.shelf.put(each.page, ",".join(each.keywords))
             self.corpus.add(PageWords(each.page, each.texts))
+        for number, sentences_ in self.said.items():
+            self.firsts[number] = [self.first(number, sentence) for sentence in sentences_]
 
     def first(self, page: int, sentence: Sentence) -> int:
         """The page that ranks first for a sentence of `page`, of equal ones the newest; 0: none holds a word of it."""
@@ -171,8 +178,10 @@ class _Tried:
         best = max(fits, key=lambda number: (round(fits[number], 9), number), default=0)
         return best if best and fits[best] > 1e-9 else 0
 
-    def outlook(self, page: int) -> Outlook:
-        firsts = Counter(self.first(page, sentence) for sentence in self.said[page])
+    def outlook(self, page: int, changed: frozenset[str] = frozenset()) -> Outlook:
+        """As it was; with `changed` terms on the shelf, asked again with the sentences that say one."""
+        known = zip(self.said[page], self.firsts[page], strict=True)
+        firsts = Counter(old if changed.isdisjoint(sentence) else self.first(page, sentence) for sentence, old in known)
         others = sorted(((n, lost) for n, lost in firsts.items() if n not in (0, page)), key=lambda o: (-o[1], o[0]))
         return Outlook(page, len(self.said[page]), firsts[page], firsts[0], tuple(others))
 
@@ -186,8 +195,8 @@ class _Tried:
         return sorted(worst.values(), key=lambda p: (-p.lost - p.back, -p.lost, p.page, p.other))
 
     def _shared(self, page: int, other: int) -> tuple[str, ...]:
-        one, two = (dict.fromkeys(terms(",".join(self.by_page[n].keywords))) for n in (page, other))
-        return tuple(term for term in one if term in two)
+        others = set(terms(",".join(self.by_page[other].keywords)))
+        return tuple(keyword for keyword in self.by_page[page].keywords if not others.isdisjoint(terms(keyword)))
 
     def with_suggestion(self, pair: Pair, outlooks: Sequence[Outlook]) -> Pair:
         return Pair(pair.page, pair.other, pair.lost, pair.back, pair.shared, self._suggestion(pair, outlooks))
@@ -201,10 +210,15 @@ class _Tried:
             if not any(term in elsewhere for term in terms(phrase)) and phrase not in own.keywords and tidy([phrase]):
                 keywords, dropped = with_keyword(own.page, own.keywords, phrase, self.stub_tokens)
                 self.shelf.put(own.page, ",".join(keywords))
-                if (found := self.outlook(own.page).found) > most:
+                if (found := self.outlook(own.page, self._changed(own, keywords)).found) > most:
                     best, most = (phrase, keywords, dropped), found
         self.shelf.put(own.page, ",".join(own.keywords))
         return self._worked_out(best, before, outlooks) if best else None
+
+    def _changed(self, page: Marked, keywords: Sequence[str]) -> frozenset[str]:
+        """Terms whose weight is another with these keywords: those gone, those new; all where the page had none."""
+        old = terms(",".join(page.keywords))
+        return frozenset(old) ^ frozenset(terms(",".join(keywords))) if old else frozenset(self.every)
 
     def _worked_out(
         self, found: tuple[str, tuple[str, ...], tuple[str, ...]], before: Outlook, outlooks: Sequence[Outlook]
@@ -212,7 +226,8 @@ class _Tried:
         """With what it does to all pages: a word that helps one may take sentences from another."""
         phrase, keywords, dropped = found
         self.shelf.put(before.page, ",".join(keywords))
-        after = [self.outlook(each.page) for each in outlooks]
+        changed = self._changed(self.by_page[before.page], keywords)
+        after = [self.outlook(each.page, changed) for each in outlooks]
         own = next(each for each in after if each.page == before.page)
         self.shelf.put(before.page, ",".join(self.by_page[before.page].keywords))
         return Suggestion(

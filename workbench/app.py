@@ -37,6 +37,7 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
         Entry("evictions", ":material/logout:"),
     ),
     "memory": (
+        Entry("bookmarks", ":material/bookmarks:"),
         Entry("timeline", ":material/timeline:"),
         Entry("why", ":material/troubleshoot:"),
     ),

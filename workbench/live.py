@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -334,6 +334,27 @@ def recall(here: Place, name: str, say: Words) -> None:
         record = engine.recall(name)
         words = engine.pager.journal.words
         _note(_told(record, say, [words(part.text) for part in record.opened]), "history")
+
+
+def bookmark(here: Place, page: int, keywords: Sequence[str] | None, weight: float | None, say: Words) -> None:
+    """What a page is remembered by from the next prompt on; None stays."""
+    from memory.engine import Engine
+
+    scope = here.scope
+    with _toasted(say):
+        engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
+        mark = engine.bookmark(page, keywords, weight=weight)
+        _note(say("done.bookmark", stub=engine.pager.journal.words(mark.stub)), "bookmark")
+
+
+def undo_bookmark(here: Place, page: int, say: Words) -> None:
+    from memory.engine import Engine
+
+    scope = here.scope
+    with _toasted(say):
+        engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
+        mark = engine.undo_bookmark(page)
+        _note(say("done.bookmark_undone", stub=engine.pager.journal.words(mark.stub)), "undo")
 
 
 def change(here: Place, settings: dict[str, Any], say: Words) -> None:

@@ -962,6 +962,114 @@ TEXT: dict[str, str] = {
     "review.link.expired.says": "Review links last a few days. Ask whoever runs this for a new one.",
     "review.link.broken": "This cannot be opened now",
     "review.link.broken.says": "Something is wrong where this runs, not with your link. Tell whoever runs it.",
+    # bookmarks
+    "nav.bookmarks": "Bookmarks",
+    "bookmarks.title": "Bookmarks",
+    "bookmarks.cloud": "What stays behind of the pages",
+    "bookmarks.says": (
+        "Counted while the page is out of the window. ✓ hit: the page came and held what was wanted. ✕ missed: it held "
+        "what was wanted and did not come. ≈ ambiguous: it came, and what was wanted lay elsewhere. ○ dead: nobody "
+        "asked for it so far. A bookmark is called after what happened most; the larger, the more uses."
+    ),
+    "bookmarks.hit": "hit",
+    "bookmarks.missed": "missed",
+    "bookmarks.ambiguous": "ambiguous",
+    "bookmarks.dead": "dead",
+    "bookmarks.figure.all": "Bookmarks",
+    "bookmarks.of": "{n:n} of {pages:n} {pages:page|pages}",
+    "bookmarks.outcome": "What came of it",
+    "bookmarks.origin": "Made by",
+    "bookmarks.any": "anybody",
+    "bookmarks.find": "Page or words",
+    "bookmarks.find.says": "p3, budget …",
+    "bookmarks.sort": "Order",
+    "bookmarks.sort.page": "by page",
+    "bookmarks.sort.uses": "by uses",
+    "bookmarks.button": "{outcome}, {n:n} {n:use|uses}, by {origin}",
+    "bookmarks.bare": "no keywords",
+    "bookmarks.capped": "{shown:n} of {all:n} are shown; narrow them down to see the others.",
+    "bookmarks.none_such": "No bookmark is like that.",
+    "bookmarks.empty": "No bookmark yet",
+    "bookmarks.empty.says": "A page gets its bookmark when it closes.",
+    "bookmarks.not_there": "{page} has no bookmark at this turn.",
+    "bookmarks.close": "Close",
+    "bookmarks.of_page": "Bookmark of {page}",
+    "bookmarks.made_by": "Made by",
+    "bookmarks.made_at": "Made at",
+    "bookmarks.weight": "Weight",
+    "bookmarks.weight.says": "What it counts when there is no room for all: heavier ones stand by themselves longer.",
+    "bookmarks.tokens": "Tokens",
+    "bookmarks.uses": "What came of it",
+    "bookmarks.never": "never asked for",
+    "bookmarks.place.single": "It stands in the window by itself. The model reads, exactly:",
+    "bookmarks.place.range": "It is folded with others. The model reads, exactly:",
+    "bookmarks.place.inside": "The page itself is in the window. Once it left, the model reads:",
+    "bookmarks.history": "History",
+    "bookmarks.keywords": "Keywords, with commas between",
+    "bookmarks.keywords.says": (
+        "At most {most}, and all must fit into the stub. None at all leave the page's bare "
+        "name."
+    ),
+    "bookmarks.save": "Change it",
+    "bookmarks.save.says": (
+        "From the next prompt on the model reads these; no rule and no model replaces them. It can be "
+        "undone."
+    ),
+    "bookmarks.undo": "Undo the last edit",
+    "bookmarks.suggested": "Add “{keyword}”: {before:p} → {after:p}",
+    "bookmarks.suggested.says": (
+        "Predicted for this page; over all pages {before:p} → {after:p}. Words of yours may serve "
+        "better."
+    ),
+    "bookmarks.suggested.drops": "There is no room for all: this takes the place of {dropped}.",
+    "bookmarks.no.readonly": "This store is open for reading only.",
+    "bookmarks.no.replay": (
+        "A replay keeps what its rules made. Bookmarks are changed in the live run; say something to begin "
+        "one."
+    ),
+    "bookmarks.no.past": "This is a past turn. Go to the newest one to change what the next prompt says.",
+    "bookmarks.predicted": "Predicted hit@1",
+    "bookmarks.taken": "Another page first",
+    "bookmarks.sentences": "Sentences asked",
+    "bookmarks.predicted.none": "The page has no sentence that could be asked.",
+    "bookmarks.predicted.one": "Predicted: {ratio:p} of its {n:n} sentences find it; {silent:n} match no bookmark.",
+    "bookmarks.predicted.taken": "Others are taken by {pages}.",
+    "bookmarks.confusion": "Confused with each other",
+    "bookmarks.confusion.says": (
+        "Before any model runs: each sentence of a page is asked, and the bookmarks rank the pages. A keyword does not "
+        "count for the sentence it was taken from. It compares bookmarks and is no forecast: most sentences ask "
+        "nothing. On LoCoMo .24 is predicted where labelled questions find .32."
+    ),
+    "bookmarks.confusion.none": "No page takes a sentence from another.",
+    "bookmarks.working": "Asking every page for its own sentences …",
+    "bookmarks.left_out": "The {n:n} oldest pages are left out.",
+    "bookmarks.pair": "Page → the page that comes instead, and shared words",
+    "bookmarks.loses": "Sentences lost",
+    "bookmarks.advice": "A keyword that tells them apart, and the page's predicted hit@1 with it",
+    "bookmarks.lost": "{n:n}",
+    "bookmarks.back": "and {n:n} the other way round",
+    "bookmarks.advice.one": "“{keyword}” for {page}: {before:p} → {after:p}",
+    "bookmarks.advice.none": "no phrase of the page makes it better",
+    "kind.bookmark_made": "made",
+    "kind.bookmark_changed": "changed",
+    "kind.bookmark_hit": "✓ hit",
+    "kind.bookmark_missed": "✕ missed",
+    "kind.bookmark_ambiguous": "≈ ambiguous",
+    "kind.bookmark_hit.unasked": "✓ hit",
+    "kind.bookmark_missed.unasked": "✕ missed",
+    "kind.bookmark_ambiguous.unasked": "≈ ambiguous",
+    "feed.bookmark_made": "{stub} by {origin}",
+    "feed.bookmark_changed": "{stub} by {origin}, weight {weight:score}",
+    "feed.bookmark_hit": "“{question}” brought the page, and it held what was wanted ({by})",
+    "feed.bookmark_missed": "“{question}” wanted it, and it did not come ({by})",
+    "feed.bookmark_ambiguous": "“{question}” brought it, and what was wanted lay elsewhere ({by})",
+    "feed.bookmark_hit.unasked": "It came, and held what was wanted ({by})",
+    "feed.bookmark_missed.unasked": "It was wanted, and did not come ({by})",
+    "feed.bookmark_ambiguous.unasked": "It came, and what was wanted lay elsewhere ({by})",
+    "origin.edited": "you, by hand",
+    "origin.pruned": "taken: of no use",
+    "done.bookmark": "The next prompt reads {stub}.",
+    "done.bookmark_undone": "Taken back: the next prompt reads {stub} again.",
     # acts
     "done.marked": "#{turn} is marked: its page keeps a bookmark of double weight.",
     "done.unmarked": "#{turn} is no longer marked.",
