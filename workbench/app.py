@@ -39,6 +39,7 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
     "memory": (
         Entry("bookmarks", ":material/bookmarks:"),
         Entry("timeline", ":material/timeline:"),
+        Entry("graph", ":material/hub:"),
         Entry("why", ":material/troubleshoot:"),
     ),
 }

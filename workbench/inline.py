@@ -19,10 +19,12 @@ from memory.scope import Scope
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from workbench.views import facts as facts_view
+from workbench.views import graph as graph_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.facts import ConflictView, FactsView, FactView
+from workbench.views.graph import Drawing
 from workbench.views.retrieval import RetrievalView
 from workbench.views.turn import TurnView
 from workbench.views.window import PageView, WindowView
@@ -74,6 +76,12 @@ def conflicts(where: Place) -> tuple[ConflictView, ...]:
     """What is undecided about the user, each with its sides and their words."""
     store, scope = _place(where)
     return facts_view.conflicts(store, scope.user)
+
+
+def graph(where: Place, **wanted: Any) -> Drawing:
+    """What is remembered as a graph, with the run's pages: kinds=, find=, centre=, depth= as in views/graph.py."""
+    store, scope = _place(where)
+    return graph_view.draw(graph_view.graph(store, scope), **wanted)
 
 
 def erase(where: Place, *topics: str, facts: Sequence[int] = ()) -> ErasePreview:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -25,7 +25,8 @@ Places = dict[str, tuple[float, float]]  # by node, in pixels of a drawing that 
 UNIT = 110.0  # pixels: about the length of an edge
 WORK = 3e8  # pairs of nodes that are moved apart, in all rounds: about a second and a half
 FEW, MANY = 40, 300  # rounds of a layout
-SETTLE = 60  # rounds for what came new among nodes that stay
+SETTLE, LEAST = 60, 20  # rounds for what came new among nodes that stay
+PULL = 0.12  # towards the middle, beside an edge's 1
 NEW = 0.5  # share of nodes from which everything is laid out anew
 TURN = 2.399963  # the golden angle
 
@@ -35,6 +36,10 @@ COLOURS = {"entity": "#2563eb", "event": "#d97706", "claim": "#0d9488", "page": 
 DASHES: dict[str, list[int]] = {"temporal": [2, 6], "topical": [1, 4], "updates": [8, 5], "negates": [8, 3, 2, 3]}
 WIDTHS = {"causal": 2.5, "negates": 2.0, "updates": 2.0}
 ARROWS = ("causal", "temporal", "updates", "negates")
+CHOSEN = "#e11d48"  # border of the node that was clicked, or is pointed at
+CANVAS = (860.0, 520.0)  # pixels that a drawing has to fit into, about
+NAMED, UNNAMED = 12.0, 6.0  # pixels of a label at first sight; smaller than `drawThreshold` is drawn with zoom only
+NAMES, TRIED = 60, 300  # labels at first sight, and nodes that may have one
 STRONG = {
     "causal": "#d97706",
     "negates": "#e11d48",
@@ -95,7 +100,8 @@ def places(nodes: Sequence[str], edges: Iterable[tuple[str, str]], before: Mappi
         rounds = int(min(MANY, max(FEW, WORK / len(nodes) ** 2)))
         found = _moved(len(nodes), pairs, start, rounds)
     else:
-        found = _moved(len(nodes), pairs, start, SETTLE, [node in kept for node in nodes])
+        rounds = int(min(SETTLE, max(LEAST, WORK / 3 / len(nodes) ** 2)))
+        found = _moved(len(nodes), pairs, start, rounds, [node in kept for node in nodes])
     laid = {node: (round(x * UNIT, 1), round(y * UNIT, 1)) for node, (x, y) in zip(nodes, found, strict=True)}
     return laid | {node: before[node] for node in kept}
 
@@ -135,47 +141,83 @@ def _moved(
         for axis, name in enumerate("xy"):
             bounds[f"min{name}"] = [p[axis] if f else -1e6 for p, f in zip(start, fixed, strict=True)]
             bounds[f"max{name}"] = [p[axis] if f else 1e6 for p, f in zip(start, fixed, strict=True)]
-    drawn = igraph.Graph(n=n, edges=pairs)
+    # One more node pulls gently at all the others: without it a chain of pages reaches out far from everything else.
+    drawn = igraph.Graph(n=n + 1, edges=[*pairs, *((n, i) for i in range(n))])
+    weights = [1.0] * len(pairs) + [PULL] * n
+    for bound in bounds.values():
+        bound.append(0.0)
     with _drawing:  # igraph has one generator for the whole process
         igraph.set_random_number_generator(Random(1))
         try:
-            laid = drawn.layout_fruchterman_reingold(niter=rounds, seed=start, grid=False, **bounds)
+            laid = drawn.layout_fruchterman_reingold(
+                niter=rounds, seed=[*start, (0.0, 0.0)], weights=weights, grid=False, **bounds
+            )
         finally:
             igraph.set_random_number_generator(random)
-    return [(float(x), float(y)) for x, y in laid.coords]
+    return [(float(x), float(y)) for x, y in laid.coords[:n]]
 
 
 # ── what vis-network draws ────────────────────────────────────────────────────────────────────────────
 
 
-def network(nodes: Sequence[Point], edges: Sequence[Line], where: Mapping[str, tuple[float, float]]) -> Any:
+def network(
+    nodes: Sequence[Point], edges: Sequence[Line], where: Mapping[str, tuple[float, float]], chosen: str = ""
+) -> Any:
     """A pyvis Network without physics. Its nodes say `text`, not `title`: see above."""
     from pyvis.network import Network
 
-    net = Network(
-        height="100%", width="100%", cdn_resources="local", directed=True
-    )  # else it drops all but one of two nodes' edges
+    # Directed, or it drops all but one of the edges between two nodes.
+    net = Network(height="100%", width="100%", cdn_resources="local", directed=True)
+    scale = _scale(where.values())
+    named = set(_named(nodes, where, scale, chosen))
     for node in nodes:
         x, y = where[node.id]
         colour = COLOURS[node.kind]
         fill = "rgba(127,127,127,0.12)" if node.over else colour  # hollow: it holds no more
+        lit = {"background": fill, "border": CHOSEN}
         net.add_node(
-            node.id, label=node.label or node.id, shape=SHAPES[node.kind], color={
-                "background": fill, "border": colour, "highlight": {"background": fill, "border": colour},
-                "hover": {"background": fill, "border": colour},
-            },
-            kind=node.kind, says=node.text, size=round(7 + 17 * sqrt(node.rank), 1), x=x, y=y, borderWidth=2,
+            node.id, label=node.label or node.id, shape=SHAPES[node.kind], x=x, y=y, kind=node.kind, says=node.text,
+            color={"background": fill, "border": colour, "highlight": lit, "hover": lit},
+            size=round((4 + 10 * sqrt(node.rank)) / scale, 1), borderWidth=round(1.5 / scale, 1),
+            borderWidthSelected=round(2.5 / scale, 1),
             shapeProperties={"borderDashes": [4, 3] if node.over else False},
+            font={"size": round((NAMED if node.id in named else UNNAMED) / scale, 1)},
         )  # fmt: skip
     for edge in edges:
         stroke = {"color": STRONG[edge.kind], "opacity": 0.9} if edge.kind in STRONG else {"opacity": 0.55}
         net.add_edge(
             edge.source, edge.target, id=edge.id, kind=edge.kind, says=edge.label, color=stroke,
-            width=WIDTHS.get(edge.kind, 1.0), dashes=DASHES.get(edge.kind, False),
+            width=round(WIDTHS.get(edge.kind, 1.0) / scale, 1), dashes=DASHES.get(edge.kind, False),
             arrows={"to": {"enabled": edge.kind in ARROWS, "scaleFactor": 0.5}},
         )  # fmt: skip
     net.options = OPTIONS
     return net
+
+
+def _scale(points: Collection[tuple[float, float]]) -> float:
+    """0..1: how much smaller the drawing must be to fit its canvas. Sizes grow by as much, and read the same."""
+    xs, ys = [x for x, _ in points] or [0.0], [y for _, y in points] or [0.0]
+    wide, high = max(xs) - min(xs), max(ys) - min(ys)
+    return min(1.0, CANVAS[0] / (wide or 1.0), CANVAS[1] / (high or 1.0))
+
+
+def _named(
+    nodes: Iterable[Point], where: Mapping[str, tuple[float, float]], scale: float, chosen: str
+) -> Iterator[str]:
+    """Nodes whose labels find room below them at first sight, the heaviest first; the others' come with zoom."""
+    spots = {node: (x * scale, y * scale) for node, (x, y) in where.items()}
+    taken: list[tuple[float, float, float, float]] = []
+    for node in sorted(nodes, key=lambda n: (n.id != chosen, -n.rank, n.id))[:TRIED]:
+        x, y = spots[node.id]
+        wide = sum(1.0 if ord(c) > 0x2E7F else 0.55 for c in node.label) * NAMED / 2 + 3
+        box = (x - wide, y + 6, x + wide, y + 8 + NAMED * 1.6)
+        others = (at for other, at in spots.items() if other != node.id)
+        is_free = not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken)
+        if node.id == chosen or (is_free and not any(box[0] < a < box[2] and box[1] < b < box[3] for a, b in others)):
+            taken.append(box)
+            yield node.id
+        if len(taken) == NAMES:
+            return
 
 
 OPTIONS: dict[str, Any] = {
@@ -183,8 +225,8 @@ OPTIONS: dict[str, Any] = {
     "layout": {"improvedLayout": False},
     "interaction": {"hover": True, "hideEdgesOnDrag": True, "multiselect": False, "selectConnectedEdges": True},
     "nodes": {
-        "font": {"size": 13, "strokeWidth": 3},
-        "scaling": {"label": {"enabled": False, "drawThreshold": 6}},
+        "font": {"strokeWidth": 4},
+        "scaling": {"label": {"enabled": False, "drawThreshold": 7}},
         "chosen": True,
     },
     "edges": {"smooth": False, "selectionWidth": 1.5, "hoverWidth": 0.5},
@@ -192,10 +234,10 @@ OPTIONS: dict[str, Any] = {
 
 
 def drawn(
-    nodes: Sequence[Point], edges: Sequence[Line], where: Mapping[str, tuple[float, float]]
+    nodes: Sequence[Point], edges: Sequence[Line], where: Mapping[str, tuple[float, float]], chosen: str = ""
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
     """Nodes, edges and options as vis-network takes them."""
-    net = network(nodes, edges, where)
+    net = network(nodes, edges, where, chosen)
     made_nodes, made_edges, *_ = net.get_network_data()
     return made_nodes, made_edges, OPTIONS
 

@@ -51,8 +51,9 @@ from workbench.words import LANGUAGES, Words, language_of, zone_of
 STORE_VARIABLE = "MEMORY_WORKBENCH_STORE"
 READONLY_VARIABLE = "MEMORY_WORKBENCH_READONLY"
 PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
+OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
-KEYS = (*OVER_TIME, "user", "conv", "run", "turn", "page", "bookmark", "a", "b", "vs", "q", "expect", "try", "lang")
+KEYS = (*OVER_TIME, "user", "conv", "run", "turn", "page", "bookmark", "a", "b", "vs", "q", "expect", "try", *OF_GRAPH, "lang")
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 V = TypeVar("V")

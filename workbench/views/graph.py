@@ -259,7 +259,8 @@ def _node(
     page = state.pages[node.number]
     began = page.turns[0].said_at.date() if page.turns else None
     first = page.turns[0].number if page.turns else 0
-    keywords = made.mark(page.bookmark.keywords) if page.bookmark and page.bookmark.keywords else ""
+    marked = made.mark(page.bookmark.keywords) if page.bookmark and page.bookmark.keywords else ""
+    keywords = marked.replace(",", ", ")
     label = small(keywords, LABEL) if node.kind == BOOKMARK else node.id
     told = f"[{node.id}] {keywords}".strip() if node.kind == PAGE else keywords
     return GraphNode(node.id, node.kind, label or node.id, told, rank, edges, day=began, number=node.number, turn=first)

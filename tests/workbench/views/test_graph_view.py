@@ -12,6 +12,7 @@ from memory.longterm import LongTerm
 from memory.models.chat import Answer
 from memory.scope import Scope
 from memory.stores.sql import Store
+from workbench import inline
 from workbench.views.graph import (
     KINDS,
     MOST,
@@ -262,6 +263,12 @@ def test_a_notebook_s_frame_holds_no_live_words(store: Store, ana: LongTerm):
     assert "<img" not in html
     assert "<script>alert" not in html.replace("&lt;", "<").replace("\\u003c", "‹")
     assert "GraphView" in repr(graph(store, TRIP))
+
+
+def test_in_a_notebook_the_graph_of_an_engine_shows_itself(engine: Engine):
+    shown = inline.graph(engine, kinds=("page",))
+    assert {n.kind for n in shown.nodes} == {"page"}
+    assert shown._repr_html_().count("<iframe") == 1
 
 
 def test_files_have_every_shown_node_and_edge_with_words(store: Store, ana: LongTerm):
