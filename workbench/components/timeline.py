@@ -28,8 +28,8 @@ from workbench.views import lanes as lanes_view
 from workbench.views import story as story_view
 from workbench.views.lanes import HOLDS, LANES, SHOWN_STATES, Asked, LanesView
 from workbench.views.remembered import remembered
-from workbench.views.story import Effect, Inbox, Story
-from workbench.words import Words
+from workbench.views.story import Effect, Inbox, Other, Story
+from workbench.words import Words, escaped
 
 STATES = (HOLDS, *SHOWN_STATES)
 
@@ -226,9 +226,9 @@ def not_yet(view: Story | None, want: Chosen, say: Words) -> None:
 
 def story(view: Story, here: Place, want: Chosen, acts: Decisions, say: Words) -> None:
     """The fact, what can be done about it, and another value of its lane beside it."""
-    known = [other.fact for other in view.others]
-    beside = want.beside if want.beside in known else None
-    pieces = state.view(story_view.compared, here, beside, view.fact) if beside else ()
+    other = next((o for o in view.others if o.fact == want.beside), None)
+    beside = other.fact if other else None
+    pieces = state.view(story_view.compared, here, *_in_order(view, other)) if other else ()
     may = acts.may and view.recorded is None
     if may:
         _acts(view, here, acts, say)
@@ -244,6 +244,12 @@ def story(view: Story, here: Place, want: Chosen, acts: Decisions, say: Words) -
     )  # fmt: skip
 
 
+def _in_order(view: Story, other: Other) -> tuple[int, int]:
+    """The older of two values first."""
+    is_newer = other.since is not None and (view.row.since is None or other.since > view.row.since)
+    return (view.fact, other.fact) if is_newer else (other.fact, view.fact)
+
+
 def link(**changes: str | int | None) -> dict[str, str]:
     """The query of a turn's address: of its conversation's own run, unless it is this one."""
     other = changes.get("conv") not in (None, st.query_params.get("conv"))
@@ -253,19 +259,20 @@ def link(**changes: str | int | None) -> dict[str, str]:
 def _acts(view: Story, here: Place, acts: Decisions, say: Words) -> None:
     fact, seen = view.fact, view.version
     with st.container(horizontal=True, gap="small", key="fact_acts"):
-        if view.is_believed:
+        if view.is_open:
             with st.popover(say("timeline.correct"), icon=":material/edit:"):
                 _correct(view, here, acts, say)
+            with st.popover(say("timeline.end"), icon=":material/event_busy:"):
+                st.markdown(say("timeline.end.says"))
+                _told(state.view(story_view.ending, here, fact), say)
+                st.button(say("timeline.end.do"), key="end", type="primary", on_click=acts.end, args=(fact, seen))
+        if view.is_believed:
             with st.popover(say("timeline.retract"), icon=":material/block:"):
                 st.markdown(say("timeline.retract.says"))
                 _told(state.view(story_view.retracting, here, fact), say)
                 st.button(
                     say("timeline.retract.do"), key="retract", type="primary", on_click=acts.retract, args=(fact, seen)
                 )
-            with st.popover(say("timeline.end"), icon=":material/event_busy:"):
-                st.markdown(say("timeline.end.says"))
-                _told(state.view(story_view.ending, here, fact), say)
-                st.button(say("timeline.end.do"), key="end", type="primary", on_click=acts.end, args=(fact, seen))
             heavy = view.row.importance >= WEIGHTY
             st.button(
                 say("timeline.plain" if heavy else "timeline.mark"), icon=":material/star:", key="weigh",
@@ -299,8 +306,8 @@ def _correct(view: Story, here: Place, acts: Decisions, say: Words) -> None:
 def _told(found: Sequence[Effect], say: Words) -> None:
     """What will change, before it does."""
     st.caption(say("timeline.will"))
-    for line in timed.effects(found, say) or [say("timeline.will.nothing")]:
-        st.text(f"· {line}")
+    lines = timed.effects(found, say) or [say("timeline.will.nothing")]
+    st.caption("\n".join(f"- {escaped(line)}" for line in lines))
 
 
 # ── conflicts ─────────────────────────────────────────────────────────────────────────────────────────

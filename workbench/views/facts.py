@@ -258,9 +258,11 @@ def _wanted(
     return [f for f in seen if f.lasts(now) and f.state in HOLD]
 
 
-def fact(store: Store, user: str, number: int, *, conversation: str = "") -> FactView:
-    """Raises NotFound, also for another conversation's working fact."""
-    k = store.knowledge(user)
+def fact(
+    store: Store, user: str, number: int, *, conversation: str = "", k: Knowledge | None = None
+) -> FactView:  # fmt: skip
+    """`k`: what is known, where that was read already. Raises NotFound, also for another conversation's working fact."""
+    k = store.knowledge(user) if k is None else k
     found = fact_of(k, number)
     if found.layer == "working" and found.conversation != conversation:
         raise NotFound(f"{found.name} is a working fact of one conversation: name it with `conversation`")

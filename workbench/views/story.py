@@ -111,6 +111,11 @@ class Story(Shown):
     def is_believed(self) -> bool:
         return any(b.recorded_to is None for b in self.beliefs)
 
+    @property
+    def is_open(self) -> bool:
+        """Believed to go on: what can be ended, or have another value in its place."""
+        return any(b.recorded_to is None and b.valid_to is None for b in self.beliefs)
+
     def __repr__(self) -> str:
         return f"<Story of {self.row.name}: {self.row.text!r}, {self.row.state}, {len(self.steps)} changes>"
 
@@ -189,8 +194,8 @@ class Inbox(Shown):
 
 def story(store: Store, scope: Scope, number: int, recorded: datetime | None = None) -> Story:
     """Raises NotFound, also for another conversation's working fact, and for what was not known at `recorded`."""
-    whole = facts_view.fact(store, scope.user, number, conversation=scope.conversation)
     read = remembered(store, scope.user)
+    whole = facts_view.fact(store, scope.user, number, conversation=scope.conversation, k=read.k)
     k = rewound(read.k, recorded) if recorded else read.k
     if number not in k.facts:
         raise NotFound(f"f{number} was not known yet at {recorded:%Y-%m-%d %H:%M}")

@@ -12,6 +12,7 @@ from memory.stores.sql import Store
 from workbench.views import lanes as lanes_view
 from workbench.views import story as story_view
 from workbench.views.lanes import HOLDS, Asked, lanes
+from workbench.views.remembered import remembered
 from workbench.views.story import inbox, story
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
@@ -259,3 +260,31 @@ def test_a_conflict_of_another_conversations_working_facts_is_not_shown(store: S
         "The draft is trip. statement",
         "The draft is trip. inference",
     ]
+
+
+# ── read once ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_was_written_since_is_read_on_top_of_what_was_read(store: Store, ana: LongTerm, clock: Clock):
+    first = remembered(store, "ana")
+    assert remembered(store, "ana") is first
+    later(clock, 9)
+    ana.write("My budget is 8000 euros.", at=clock.now)
+    second = remembered(store, "ana")
+    assert second.k == store.knowledge("ana")
+    assert second.k.facts[2] is first.k.facts[2]
+    assert second.text(3) == "The user's budget is 8000 euros."
+
+
+def test_after_words_were_taken_away_all_is_read_anew(store: Store, ana: LongTerm):
+    from memory.stores.erase import erase
+
+    assert any("Lyon" in words for words in remembered(store, "ana").words.values())
+    erase(store, "ana", facts=[2]).carry_out()
+    assert remembered(store, "ana").k == store.knowledge("ana")
+    assert not any("Lyon" in words for words in remembered(store, "ana").words.values())
+
+
+def test_a_user_without_facts_has_none(store: Store, ana: LongTerm):
+    assert remembered(store, "ben").k.facts == {}
+    assert remembered(store, "ana").k.facts

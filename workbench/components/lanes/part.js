@@ -129,7 +129,7 @@ function fill(bar, r, x, wide, my) {
   const shown = marks.filter((m) => m.nth < 3), first = shown.filter((m) => m.px - r.left < 20);
   const next = Math.min(...shown.map((m) => m.px - r.left - 12).filter((px) => px >= 8), r.room), width = v.label.length * 7 + 12;
   // Words stand after the marks at the beginning, and before the next one, or after that where they would not fit.
-  const left = next < r.room && next - first.length * 15 < Math.min(width, 60) ? next + 20 : first.length ? first.length * 15 : 0;
+  const left = next < r.room && next - first.length * 15 < Math.min(width, 60) ? next + 20 : first.length ? Math.max(...first.map((m) => Math.max(m.px - r.left, 8) + 15 * m.nth)) + 5 : 0;
   text.style.left = left + "px";
   text.style.maxWidth = Math.max(0, (left > next ? r.room : next) - left) + "px";
   keyed(signs, shown, (m) => m.change + m.kind, (m) => { const node = el("span", "sign " + m.kind); node.append(icon(m.kind)); return node; }, (node, m) => {

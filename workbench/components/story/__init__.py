@@ -76,7 +76,7 @@ def _step(s: Step, say: Words, may_undo: bool) -> dict[str, Any]:
         "cause": say.term("timeline.cause", row.cause),
         "meta": " · ".join([say("timeline.change", change=row.change), say.moment(row.at),
                             f"{decider} ({say.term('timeline.rule', what)})" if what else decider]),
-        "why": say.reason(row.why),
+        "why": "" if row.why == "new" else say.reason(row.why),
         "undone": undone,
         "effects": effects(s.undo, say),
         "refused": "" if row.undone_by else say.reason(s.refused),
