@@ -53,7 +53,24 @@ READONLY_VARIABLE = "MEMORY_WORKBENCH_READONLY"
 PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
 OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
-KEYS = (*OVER_TIME, "user", "conv", "run", "turn", "page", "bookmark", "a", "b", "vs", "q", "expect", "try", *OF_GRAPH, "lang")
+KEYS = (
+    *OVER_TIME,
+    "user",
+    "conv",
+    "run",
+    "turn",
+    "page",
+    "bookmark",
+    "a",
+    "b",
+    "vs",
+    "q",
+    "expect",
+    "try",
+    *OF_GRAPH,
+    "lang",
+)
+ASKED = ("q", "expect", "try")  # of the Why page: in no other's address, and there again when one comes back
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 V = TypeVar("V")
@@ -128,7 +145,8 @@ def arrive(page: str) -> None:
         added = {key: value for key, value in kept.items() if key not in here}
         here |= added
         for key, value in added.items():
-            address[key] = value
+            if page == "why" or key not in ASKED:
+                address[key] = value
     session[SHOWN_PAGE], session[KEPT] = page, here
 
 
@@ -158,7 +176,7 @@ def pages_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def door(page: str, label: str, icon: str, **changes: str | int | None) -> None:
+def door(page: str, label: str, icon: str, /, **changes: str | int | None) -> None:
     """A link to another page at this place, or at one that differs by these changes."""
     path = pages_folder() / f"{page}.py"
     st.page_link(path, label=label, icon=f":material/{icon}:", query_params=link(**changes))
@@ -288,8 +306,14 @@ def _number(key: str) -> int | None:
 
 def view(make: Callable[..., V], here: Place, *args: Hashable) -> V:
     """`make(store, scope, *args)`, kept until this conversation, its user's memory or the store's words change."""
-    store = open_store()
-    return _view(make, store, here.scope, args, (here.stream.version, here.own_version, here.generation))
+    return _view(make, open_store(), here.scope, args, (here.stream.version, here.own_version, here.generation))
+
+
+def seen(make: Callable[..., V], store: Store, scope: Scope, *args: Hashable) -> V:
+    """The same for whoever has no address. Raises NotFound."""
+    own = store.stream(Scope.own(scope.user))
+    versions = (store.require(scope).version, own.version if own else 0, store.generation())
+    return _view(make, store, scope, args, versions)
 
 
 @lru_cache(maxsize=100)

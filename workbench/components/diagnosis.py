@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from workbench.views.why import Example, WhyView
 from workbench.words import Words, escaped, visible
 
 MOST = 300  # characters of what is asked
+DONE = "_why_done"  # session: what was worked out for this reader
 
 
 def asked() -> tuple[str, str]:
@@ -73,11 +75,20 @@ def diagnosed(here: Place, say: Words) -> WhyView | None:
         st.caption(say("why.nothing"))
         return None
     try:
-        with st.spinner(say("why.working"), show_time=True):
+        with _working(("why", here.scope, here.at, expected, question), say):
             return state.why(here, expected, question)
     except BadMessage:
         st.warning(escaped(say("why.no_words", expected=expected)), icon=":material/search_off:")
         return None
+
+
+@contextmanager
+def _working(what: tuple[object, ...], say: Words) -> Iterator[None]:
+    """A sign of work where this reader asks it for the first time; a kept answer must not move what is clicked."""
+    done: set[tuple[object, ...]] = st.session_state.setdefault(DONE, set())
+    with nullcontext() if what in done else st.spinner(say("why.working"), show_time=True):
+        yield
+    done.add(what)
 
 
 def answer(view: WhyView, say: Words) -> None:
@@ -151,7 +162,7 @@ def tried(view: WhyView, here: Place, say: Words, acts: live.Acts) -> None:
             st.button("✕", key="why_trial_close", type="tertiary", on_click=state.go, kwargs={"try": None},
                       help=say("page.close"))  # fmt: skip
         try:
-            with st.spinner(say("why.working"), show_time=True):
+            with _working(("tried", here.scope, here.at, asked(), change), say):
                 found = state.tried(here, *asked(), change)
         except EngineError as error:
             st.warning(escaped(visible(str(error), 400)))
@@ -189,6 +200,9 @@ def _settings(wanted: dict[str, object], view: WhyView, here: Place, say: Words,
             st.badge(say("why.in_force", change=told), icon=":material/check:", color="green")
             st.button(say("why.undo", change=back), key="why_undo", icon=":material/undo:", disabled=readonly,
                       on_click=live.change, args=(here, before, say))  # fmt: skip
+            if st.button(say("why.say_it"), key="why_say_it", icon=":material/monitoring:", type="tertiary"):
+                state.go(run=None, turn=None, page=None)  # a link would keep them
+                st.switch_page(state.pages_folder() / "live.py")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(say("why.apply", change=told), key="why_apply", type="primary", icon=":material/tune:",
