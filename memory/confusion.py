@@ -18,9 +18,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from memory import show
 from memory.bookmarks import MOST, STUB_TOKENS, Corpus, PageWords, stands, telling, tidy
 from memory.language import sentences, terms
 from memory.shelf import Shelf
+from memory.show import Shown
 
 FEWEST_TERMS = 3  # of a sentence that asks for anything
 PAIRS = 12  # the worst, listed
@@ -82,7 +84,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Confusion:
+class Confusion(Shown):
     outlooks: tuple[Outlook, ...]  # by page
     pairs: tuple[Pair, ...]  # the worst first
     left_out: int = 0  # older pages, beyond those compared
@@ -107,6 +109,11 @@ class Confusion:
 
     def __repr__(self) -> str:
         return f"<Confusion of {len(self.outlooks)} pages: predicted hit@1 {self.hit_ratio:.2f}, n={self.sentences}>"
+
+    def _html(self) -> str:
+        body = [[f"p{p.page}", f"p{p.other}", p.lost, ", ".join(p.shared), *_advice(p.suggestion)] for p in self.pairs]
+        head = ["page", "loses to", "sentences", "shared", "keyword that tells them apart", "predicted hit@1"]
+        return f"<code>{show.text(repr(self))}</code>" + show.table(head, body)
 
     def to_dict(self) -> dict[str, Any]:
         return {"hit_ratio": self.hit_ratio, "taken_ratio": self.taken_ratio, "sentences": self.sentences,
@@ -233,6 +240,10 @@ class _Tried:
         return Suggestion(
             before.page, phrase, keywords, dropped, before.hit_ratio, own.hit_ratio, _ratio(outlooks), _ratio(after)
         )
+
+
+def _advice(told: Suggestion | None) -> tuple[str, str]:
+    return (told.keyword, f"{told.before:.2f} → {told.after:.2f}") if told else ("", "")
 
 
 def _ratio(outlooks: Iterable[Outlook]) -> float:

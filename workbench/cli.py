@@ -21,7 +21,7 @@ from rich.text import Text
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.scope import Scope
 from memory.settings import Settings, described
-from workbench import memory_cli, terminal
+from workbench import bookmarks_cli, memory_cli, terminal
 from workbench.terminal import out
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ app = typer.Typer(
 bench = typer.Typer(no_args_is_help=True, help="Measure, side by side in one run.")
 app.add_typer(bench, name="bench")
 app.add_typer(memory_cli.memory, name="memory")
+app.add_typer(bookmarks_cli.bookmarks, name="bookmarks")
 
 err = Console(stderr=True)
 

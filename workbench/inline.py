@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
+from memory.confusion import Confusion
 from memory.engine import Engine, Reply
 from memory.errors import EngineError
 from memory.scope import Scope
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
+from workbench.views import bookmarks as bookmarks_view
 from workbench.views import facts as facts_view
 from workbench.views import graph as graph_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
+from workbench.views.bookmarks import BookmarksView
 from workbench.views.facts import ConflictView, FactsView, FactView
 from workbench.views.graph import Drawing
 from workbench.views.retrieval import RetrievalView
@@ -52,6 +55,16 @@ def turn(where: Place, number: int, round_: int | None = None) -> TurnView:
 def page(where: Place, number: int, at_turn: int | None = None) -> PageView:
     """One page: its words, and when and why it came and left."""
     return window_view.page(*_place(where), number, at_turn)
+
+
+def bookmarks(where: Place, at_turn: int | None = None) -> BookmarksView:
+    """The bookmarks as a cloud: what came of each, who made it, what the model reads of it."""
+    return bookmarks_view.bookmarks(*_place(where), at_turn)
+
+
+def confusion(where: Place, at_turn: int | None = None) -> Confusion:
+    """Which bookmarks are confused with each other, predicted from the pages' own sentences."""
+    return bookmarks_view.confused(*_place(where), at_turn)
 
 
 def ask(where: Place, question: str, at_turn: int = 0) -> RetrievalView:
@@ -97,6 +110,7 @@ USAGE = """\
 %memory window 40       the window at turn 40
 %memory turn 12         the step of turn 12, whole
 %memory page 3          page p3, with when and why it came and left
+%memory bookmarks       the cloud of bookmarks, and what came of each
 %memory ask "…"         which page would answer, with every score and why the others would not come
 %memory facts           what is remembered about the user; `%memory fact f3` one of them whole
 %memory recall p3 …     bring pages back by hand
@@ -133,8 +147,9 @@ class WorkbenchMagics(Magics):
         if verb == "help":
             print(USAGE)  # noqa: T201 - help is for reading
             return None
-        if verb == "window":
-            return window(self.engine, _number(rest, "turn") if rest else None)
+        if verb in ("window", "bookmarks"):
+            at_turn = _number(rest, "turn") if rest else None
+            return window(self.engine, at_turn) if verb == "window" else bookmarks(self.engine, at_turn)
         if verb == "turn":
             return turn(self.engine, _number(rest, "turn"))
         if verb == "page":

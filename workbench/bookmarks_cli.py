@@ -1,0 +1,138 @@
+"""`workbench bookmarks …`: what stays behind of the pages, which are confused, and what a person makes of one.
+
+Parses, calls, lays out. Only a live run's bookmarks are changed; every edit can be undone.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+from memory.errors import BadMessage, NotFound
+from memory.scope import LIVE, Scope
+from workbench import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.confusion import Pair
+    from memory.engine import Engine
+
+bookmarks = typer.Typer(no_args_is_help=True, help="What stays in the window for the pages that left: look, edit.")
+
+StoreAt = Annotated[
+    Path | None,
+    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
+]
+User = Annotated[str, typer.Option("--user", "-u", help="Whose memory.")]
+Conversation = Annotated[str, typer.Option("--conversation", "-c", help="Which conversation.")]
+Run = Annotated[str | None, typer.Option("--run", help="live or replay-…; the main run without it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Name = Annotated[str, typer.Argument(help="A page's name, such as p3.")]
+
+
+@bookmarks.command("list")
+def list_(user: User, conversation: Conversation, store: StoreAt = None, run: Run = None, json: AsJson = False) -> None:
+    """Each bookmark with what came of it: hit, missed, ambiguous, or dead where nobody asked."""
+    from memory.stores.sql import Store
+    from workbench.views.bookmarks import SIGNS
+    from workbench.views.bookmarks import bookmarks as of_run
+
+    with Store.open(store, readonly=True) as opened:
+        view = of_run(opened, _scope(opened, user, conversation, run))
+    if json:
+        _json(view.to_dict())
+        return
+    terminal.table(
+        ["bookmark", "outcome", "uses", "weight", "by"],
+        [[r.stub, f"{SIGNS[r.outcome]} {r.outcome}", len(r.uses), f"{r.weight:g}", r.origin] for r in view.rows],
+    )
+
+
+@bookmarks.command()
+def confusion(
+    user: User, conversation: Conversation, store: StoreAt = None, run: Run = None, json: AsJson = False
+) -> None:
+    """Which bookmarks are confused, predicted from the pages' own sentences, and a keyword that tells two apart."""
+    from memory.stores.sql import Store
+    from workbench.views.bookmarks import confused
+
+    with Store.open(store, readonly=True) as opened:
+        found = confused(opened, _scope(opened, user, conversation, run))
+    if json:
+        _json(found.to_dict())
+        return
+    terminal.line(
+        f"predicted hit@1 {found.hit_ratio:.2f}, another page first {found.taken_ratio:.2f}, n={found.sentences}"
+    )
+    if found.left_out:
+        terminal.line(f"the {found.left_out} oldest pages are left out")
+    terminal.table(["page", "loses to", "sentences", "shared", "keyword", "hit@1"], _pairs(found.pairs))
+
+
+def _pairs(pairs: tuple[Pair, ...]) -> Iterator[list[object]]:
+    for pair in pairs:
+        told = pair.suggestion
+        figures = f"{told.before:.2f} → {told.after:.2f}" if told else ""
+        yield [f"p{pair.page}", f"p{pair.other}", pair.lost, ", ".join(pair.shared), told.keyword if told else "",
+               figures]  # fmt: skip
+
+
+@bookmarks.command("set")
+def set_(
+    name: Name,
+    user: User,
+    conversation: Conversation,
+    keywords: Annotated[list[str] | None, typer.Argument(help="Its keywords; those it has stay without any.")] = None,
+    weight: Annotated[float | None, typer.Option(help="0 to 10; heavier ones stand by themselves longer.")] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Take all keywords away.")] = False,
+    store: StoreAt = None,
+    json: AsJson = False,
+) -> None:
+    """What a page is remembered by from the next prompt on."""
+    if bare == bool(keywords) and (bare or weight is None):
+        raise BadMessage("say the keywords, or --bare for none, or a --weight")
+    with _engine(store, user, conversation) as engine:
+        mark = engine.bookmark(name, [] if bare else keywords or None, weight=weight)
+        _told(engine.pager.journal.words(mark.stub), mark.weight, json=json)
+
+
+@bookmarks.command()
+def undo(name: Name, user: User, conversation: Conversation, store: StoreAt = None, json: AsJson = False) -> None:
+    """Take the last edit of a bookmark back."""
+    with _engine(store, user, conversation) as engine:
+        mark = engine.undo_bookmark(name)
+        _told(engine.pager.journal.words(mark.stub), mark.weight, json=json)
+
+
+def _engine(store: Path | None, user: str, conversation: str) -> Engine:
+    """On the live run; a replay keeps what its rules made. Raises NotFound where there is none."""
+    from memory.engine import Engine
+    from memory.stores.sql import Store
+
+    with Store.open(store, readonly=True) as opened:
+        main = opened.main_run(user, conversation)
+    if main.run != LIVE:
+        raise NotFound(f"{conversation!r} has no live run, and a replay keeps what its rules made: say something first")
+    return Engine.open(store, user=user, conversation=conversation)
+
+
+def _scope(store: Any, user: str, conversation: str, run: str | None) -> Scope:
+    main: Scope = store.main_run(user, conversation)
+    return main if run is None else main.at(run)
+
+
+def _told(stub: str, weight: float, *, json: bool) -> None:
+    if json:
+        _json({"stub": stub, "weight": weight})
+    else:
+        terminal.line(f"the next prompt reads {stub}, weight {weight:g}")
+
+
+def _json(value: Any) -> None:
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
+    sys.stdout.write(text + "\n")
