@@ -105,7 +105,7 @@ class Graph(Shown):
 
     def take(self, k: Knowledge, state: State | None = None, conversation: str = "") -> Graph:
         """What came since the last time. `state` is of the conversation whose pages are nodes as well."""
-        if k is not self.known or state is not self._state:
+        if k is not self.known or state is not self._state or conversation != self.conversation:
             for name in ("nodes", "edges", "by_node", "_drawn"):
                 self.__dict__.pop(name, None)
         for number in range(len(self.terms) + 1, len(k.facts) + 1):
@@ -180,13 +180,15 @@ class Graph(Shown):
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """By id: f12, e:9f…, p3, b3."""
-        claims = [
-            Node(f.name, EVENT if f.layer == "episodic" else CLAIM, f.text, f.id)
-            for f in self.known.facts.values()
-            if f.state != "erased"
+        """By id: f12, e:9f…, p3, b3; of working facts those of this conversation, and what they alone name."""
+        read = [
+            f for f in self.known.facts.values() if f.state != "erased" and f.readable_in(self.conversation or None)
         ]
-        entities = [Node(f"e:{key}", ENTITY, name) for key, name in self.names.items() if self.is_entity(key)]
+        claims = [Node(f.name, EVENT if f.layer == "episodic" else CLAIM, f.text, f.id) for f in read]
+        named = {of.get(f.id, "") for f in read for of in (self.subject_of, self.value_of)}
+        entities = [
+            Node(f"e:{key}", ENTITY, name) for key, name in self.names.items() if key in named and self.is_entity(key)
+        ]
         pages = self._state.pages.values() if self._state else ()
         marks = [(p.number, p.bookmark.keywords) for p in pages if p.bookmark and p.bookmark.keywords]
         return {
@@ -204,10 +206,11 @@ class Graph(Shown):
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        return (
+        found = (
             *self._of_entities(), *self._of_claims(), *_by_change(self.known.changes.values()), *self._of_events(),
             *self._of_pages(),
         )  # fmt: skip
+        return tuple(e for e in found if e.source in self.nodes and e.target in self.nodes)
 
     def _of_entities(self) -> Iterator[Edge]:
         for fact, key in self.subject_of.items():

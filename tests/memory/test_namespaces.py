@@ -11,19 +11,26 @@ import pytest
 
 from memory import Engine
 from memory.answering import about, handle, last_uses
+from memory.diagnosis import SYMPTOMS, diagnose
 from memory.errors import BadQuery, BadSetting, NotFound
+from memory.exposure import stale_exposure
 from memory.facts import Candidate, digest
 from memory.longterm import LongTerm
 from memory.models.embedding import named
+from memory.reach import bisect, blast_radius
 from memory.scope import Scope
+from memory.sleep import Sleep
 from memory.stores import embedded, vectors
 from memory.stores.erase import erase
 from memory.stores.jobs import jobs
 from memory.stores.sql import Store
 from memory.stores.sync import sync
+from memory.why import why
 from tests.memory.conftest import SMALL, Model
 from workbench.views import facts as fact_views
 from workbench.views.conversations import conversations
+from workbench.views.turn import turn as turn_view
+from workbench.views.window import page as page_view
 from workbench.views.window import window
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
@@ -163,6 +170,70 @@ def test_what_pages_and_the_command_show(told, user):
     clear([j.to_dict() for j in jobs(store, user=user)], user)
     numbers = list(store.knowledge(user).facts)
     assert {place for place, _ in last_uses(store, user, numbers).values()} <= set(PLACES)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_the_graph_and_walks_over_it(told, user):
+    store, _ = told
+    for place in ("", *PLACES):
+        memory = LongTerm(store, user, place, clock=store.clock)
+        seen = memory.graph.to_dict()
+        clear((seen, memory.graph._repr_html_()), user, place or "nowhere")
+        assert canary(user) in repr(seen)
+        assert not place or canary(user, place) in repr(seen), "its own working facts are there"
+        found = 0
+        for other in USERS:
+            walked = memory.walk(f"Where do I live, what is booked, and what of {canary(other)} tea?", 20)
+            steps = [*walked.steps, *walked.dropped]
+            clear([(memory.text(step.fact), step.path) for step in steps], user, place or "nowhere")
+            found += len(steps)
+        assert found
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_summaries_and_what_consolidation_would_change(told, user):
+    store, _ = told
+    for place in PLACES:
+        sleep = Sleep(LongTerm(store, user, place, clock=store.clock))
+        sleep.summarise()
+        texts = [sleep.memory.words(each.text) for each in sleep.summaries()]
+        assert canary(user) in repr(texts)
+        clear(texts, user)
+        found = sleep.find(f"{' '.join(canary(u) for u in USERS)} tea booking", 20)
+        clear([sleep.memory.words(each.summary.text) for each in found], user)
+        preview = sleep.preview()
+        clear((repr(preview.rows), preview._repr_html_()), user)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_what_is_told_of_a_run_afterwards(told, user):
+    """Diagnosis, why, bisect, what a fact reached, old values, and the page of a turn with its prompt."""
+    store, _ = told
+    for place in PLACES:
+        scope = Scope(user, place)
+        for symptom in SYMPTOMS:
+            clear(diagnose(store, scope, symptom).to_dict(), user, place)
+        clear(stale_exposure(store, scope).to_dict(), user, place)
+        for other in USERS:
+            found = why(store, scope, canary(other), "what is booked, and where do I live?")
+            asked = {canary(other)} - {canary(user)}
+            clear(_without(repr(found.to_dict()), asked), user, place)
+            if other != user:
+                assert not found.in_prompt
+                clear(_without(repr(bisect(store, scope, canary(other)).to_dict()), asked), user, place)
+        for number in (1, 3):
+            clear(turn_view(store, scope, number).to_dict(), user, place)
+            clear(turn_view(store, scope, number)._repr_html_(), user, place)
+        clear(page_view(store, scope, 1).to_dict(), user, place)
+    for number in list(store.knowledge(user).facts)[:3]:
+        clear(blast_radius(store, user, number).to_dict(), user)
+
+
+def _without(told: str, words: set[str]) -> str:
+    """The words that were asked for come back as the question."""
+    for word in words:
+        told = told.replace(word, "")
+    return told
 
 
 @pytest.mark.parametrize("user", USERS)
