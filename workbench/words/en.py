@@ -177,6 +177,7 @@ TEXT: dict[str, str] = {
     "timeline.by.user": "a person",
     "timeline.cause.write": "Written",
     "timeline.cause.supersede": "Superseded",
+    "timeline.cause.supersedes": "Took the place of an older value",
     "timeline.cause.slot": "Put into its time",
     "timeline.cause.merge": "Merged",
     "timeline.cause.end": "Ended",

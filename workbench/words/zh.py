@@ -177,6 +177,7 @@ TEXT: dict[str, str] = {
     "timeline.by.user": "用户",
     "timeline.cause.write": "写入",
     "timeline.cause.supersede": "被取代",
+    "timeline.cause.supersedes": "取代了旧值",
     "timeline.cause.slot": "归入其时间",
     "timeline.cause.merge": "合并",
     "timeline.cause.end": "结束",

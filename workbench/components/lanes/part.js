@@ -123,7 +123,9 @@ function fill(bar, r, x, wide, my) {
   });
   set(text.lastChild, v.label);
   text.firstChild.style.display = v.important ? "" : "none";
-  const marks = v.marks.map((m) => ({ ...m, px: m.at === null ? 0 : x(m.at) })).filter((m) => m.px >= -1 && m.px <= wide + 1);
+  // A mark at the end of a bar stands in it, for the next value begins there.
+  const inner = (px) => (r.right - r.left >= 26 && Math.abs(px - r.right) < 2 ? px - 9 : px);
+  const marks = v.marks.map((m) => ({ ...m, px: m.at === null ? 0 : inner(x(m.at)) })).filter((m) => m.px >= -1 && m.px <= wide + 1);
   const at = {};
   for (const m of marks) { const spot = Math.round(m.px / 14); m.nth = at[spot] = (at[spot] ?? -1) + 1; }
   const shown = marks.filter((m) => m.nth < 3), first = shown.filter((m) => m.px - r.left < 20);
@@ -131,6 +133,7 @@ function fill(bar, r, x, wide, my) {
   // Words stand after the marks at the beginning, and before the next one, or after that where they would not fit.
   const left = next < r.room && next - first.length * 15 < Math.min(width, 60) ? next + 20 : first.length ? Math.max(...first.map((m) => Math.max(m.px - r.left, 8) + 15 * m.nth)) + 5 : 0;
   text.style.left = left + "px";
+  text.classList.toggle("beyond", left > next);
   text.style.maxWidth = Math.max(0, (left > next ? r.room : next) - left) + "px";
   keyed(signs, shown, (m) => m.change + m.kind, (m) => { const node = el("span", "sign " + m.kind); node.append(icon(m.kind)); return node; }, (node, m) => {
     node.title = m.says;

@@ -38,7 +38,7 @@ def story(
             "quotes": [quote(q, i, say, link) for i, q in enumerate(view.quotes)],
             "more_quotes": say("timeline.more_quotes", n=more) if more else "",
             "beliefs": [_belief(b, say) for b in view.beliefs],
-            "steps": [_step(s, say, may_undo) for s in view.steps],
+            "steps": [_step(s, row.name, say, may_undo) for s in view.steps],
             "uses": [_use(u, say, link) for u in view.uses],
             "others": [
                 {"fact": o.fact, "name": f"f{o.fact}", "text": visible(" ".join(o.text.split()), 60), "state": o.state,
@@ -66,14 +66,15 @@ def _belief(b: BeliefRow, say: Words) -> dict[str, Any]:
     return {"key": key, "valid": held, "recorded": believed, "on": b.recorded_to is None}
 
 
-def _step(s: Step, say: Words, may_undo: bool) -> dict[str, Any]:
+def _step(s: Step, name: str, say: Words, may_undo: bool) -> dict[str, Any]:
     row = s.row
     by, _, what = row.decided_by.partition(":")
     decider = say.term("timeline.by", by)
+    cause = "supersedes" if row.cause == "supersede" and row.new == name else row.cause
     undone = say("timeline.undone_by", change=row.undone_by) if row.undone_by else ""
     return {
         "change": row.change,
-        "cause": say.term("timeline.cause", row.cause),
+        "cause": say.term("timeline.cause", cause),
         "meta": " · ".join([say("timeline.change", change=row.change), say.moment(row.at),
                             f"{decider} ({say.term('timeline.rule', what)})" if what else decider]),
         "why": "" if row.why == "new" else say.reason(row.why),
