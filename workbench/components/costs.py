@@ -24,7 +24,7 @@ def figures(view: EvictionsView, say: Words) -> list[tuple[str, str]]:
     ]
 
 
-def table(view: EvictionsView, say: Words, on_page: Callable[[], None]) -> Any:
+def table(view: EvictionsView, say: Words, on_page: Callable[[], None], key: str = "costs_table") -> Any:
     st.markdown(
         f"##### :material/logout: {say('evictions.each')} :gray-badge[{len(view.rows)}]", help=say("evictions.says")
     )
@@ -37,7 +37,7 @@ def table(view: EvictionsView, say: Words, on_page: Callable[[], None]) -> Any:
     top = max((row.recalled_tokens for row in shown), default=0) or 1
     heads = [say("candidates.page"), say("evictions.cost"), say("candidates.why")]
     return table_rows(
-        [_row(i, row, top, say) for i, row in enumerate(shown)], heads, say("evictions.each"), "costs_table", on_page
+        [_row(i, row, top, say) for i, row in enumerate(shown)], heads, say("evictions.each"), key, on_page
     )
 
 

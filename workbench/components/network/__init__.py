@@ -44,7 +44,7 @@ def network(
     on_node: Callable[[], None], key: str = "network",
 ) -> Any:  # fmt: skip
     """`node` of the result is the node or edge that was clicked; "" is the paper between them."""
-    _library()(key="vis")
+    _library()(key=f"{key}_vis")
     nodes, edges, options = pyvis_graph.drawn(drawing.nodes, drawing.edges, where, selected)
     for each in nodes:
         each["label"] = visible(each["label"], 60)
