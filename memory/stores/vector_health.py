@@ -26,7 +26,7 @@ from memory.stores.searchable import rows_of
 from memory.stores.sql import Store
 from memory.stores.vector_source import embedder_of
 
-SAMPLE = 16  # texts that are embedded again: 0.5 s to some seconds of CPU with the packaged model
+SAMPLE = 6  # texts that are embedded again: 0.6 s of CPU each with the packaged model
 ALIKE = 0.98  # cosine to the vector made now, below which one is not of its text; equal text made 0.9999 and more
 UNIT = 0.01  # how far from 1 a length may be
 TOLD = 5
