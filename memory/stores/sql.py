@@ -61,7 +61,7 @@ from memory.stores.tables import (
 if TYPE_CHECKING:
     from memory.stores.log import Log, Result
 
-__all__ = ["SqlJournal", "Store", "Stream", "Watcher", "default_path", "from_us", "to_us"]
+__all__ = ["SqlJournal", "Store", "Stream", "Watcher", "default_path", "from_us", "main_of", "to_us"]
 
 EVENT_COLUMNS = [EVENT.c[name] for name in ("seq", "version", "step", "at_us", "kind", "kind_version", "body")]
 
@@ -195,9 +195,7 @@ class Store:
 
     # ── streams ───────────────────────────────────────────────────────────────────────────────────────
 
-    def streams(
-        self, user: str | None = None, conversation: str | None = None, *, own: bool = False
-    ) -> list[Stream]:
+    def streams(self, user: str | None = None, conversation: str | None = None, *, own: bool = False) -> list[Stream]:
         """Heads of conversations, the newest first; of one user or, for whoever runs the store, of all.
 
         With `own` also the streams of what is remembered about users.
@@ -235,8 +233,7 @@ class Store:
         runs = self.streams(user, conversation)
         if not runs:
             raise NotFound(f"no conversation {conversation!r} of user {user!r} in {self.path}")
-        order = sorted(runs, key=lambda s: (s.scope.run == RECORDED, s.scope.run != LIVE))
-        return order[0].scope
+        return main_of(runs).scope
 
     def open_stream(self, scope: Scope, parent: Stream | None = None, cause: str = "") -> SqlJournal:
         """The journal of this run, begun if it is new; a new one with a `parent` continues that."""
@@ -459,6 +456,11 @@ class Store:
         from memory.stores.verify import rebuild_heads
 
         return rebuild_heads(self)
+
+
+def main_of(runs: Sequence[Stream]) -> Stream:
+    """Of one conversation's runs, the newest first: the live one, else the newest replay, else the recording."""
+    return min(runs, key=lambda s: (s.scope.run == RECORDED, s.scope.run != LIVE))
 
 
 class Watcher:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import select
+
 from memory.scope import Scope
-from memory.stores.sql import Store, Stream
+from memory.stores.sql import Store, Stream, main_of
+from memory.stores.tables import TEXT
+
+AT_ONCE = 500  # ids in one query
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +48,18 @@ class ConversationRow:
 
 
 def conversations(store: Store, user: str | None = None) -> tuple[ConversationRow, ...]:
-    """All of them, or one user's; the one that changed last comes first."""
+    """All of them, or one user's; the one that changed last comes first. Three queries, however many there are."""
+    streams = store.streams(user)
+    titles = _titles(store, streams)
     grouped: dict[tuple[str, str], list[Stream]] = {}
-    for stream in store.streams(user):
+    for stream in streams:
         grouped.setdefault((stream.scope.user, stream.scope.conversation), []).append(stream)
-    return tuple(_row(store, streams) for streams in grouped.values())
+    return tuple(_row(runs, titles) for runs in grouped.values())
 
 
-def _row(store: Store, streams: list[Stream]) -> ConversationRow:
-    scope = store.main_run(streams[0].scope.user, streams[0].scope.conversation)
-    main = next(s for s in streams if s.scope == scope)
-    titles = store.words(scope, [s.title for s in streams if s.title])
+def _row(streams: Sequence[Stream], titles: Mapping[int, str]) -> ConversationRow:
+    main = main_of(streams)
+    scope = main.scope
     return ConversationRow(
         user=scope.user,
         conversation=scope.conversation,
@@ -66,3 +73,17 @@ def _row(store: Store, streams: list[Stream]) -> ConversationRow:
         started_at=min(s.started_at for s in streams),
         last_at=max(s.last_at for s in streams),
     )
+
+
+def _titles(store: Store, streams: Iterable[Stream]) -> dict[int, str]:
+    """By their ids; each of the conversation that bears it."""
+    owners = {stream.title: (stream.scope.user, stream.scope.conversation) for stream in streams if stream.title}
+    ids, found = list(owners), {}
+    columns = (TEXT.c.id, TEXT.c.user, TEXT.c.conversation, TEXT.c.content)
+    with store.read() as connection:
+        for start in range(0, len(ids), AT_ONCE):
+            query = select(*columns).where(TEXT.c.id.in_(ids[start : start + AT_ONCE]))
+            for row in connection.execute(query):
+                if owners[row.id] == (row.user, row.conversation):
+                    found[row.id] = row.content
+    return found
