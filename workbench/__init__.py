@@ -31,7 +31,7 @@ def _check_neighbours(*names: str) -> None:
 
 _check_neighbours("memory", "sessions", "pages")
 
-_INLINE = ("ask", "conflicts", "erase", "fact", "facts", "page", "turn", "window")
+_INLINE = ("ask", "conflicts", "erase", "fact", "facts", "lanes", "page", "turn", "window")
 _HOMES = {"Engine": "memory"} | dict.fromkeys(_INLINE, "workbench.inline")
 
 

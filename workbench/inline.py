@@ -22,12 +22,14 @@ from memory.stores.vector_source import StoredVectors
 from workbench.views import bookmarks as bookmarks_view
 from workbench.views import facts as facts_view
 from workbench.views import graph as graph_view
+from workbench.views import lanes as lanes_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import turn as turn_view
 from workbench.views import window as window_view
 from workbench.views.bookmarks import BookmarksView
 from workbench.views.facts import ConflictView, FactsView, FactView
 from workbench.views.graph import Drawing
+from workbench.views.lanes import LanesView
 from workbench.views.retrieval import RetrievalView
 from workbench.views.turn import TurnView
 from workbench.views.window import PageView, WindowView
@@ -83,6 +85,12 @@ def fact(where: Place, number: int) -> FactView:
     """One fact whole: where it was said, what was believed when, who changed it, which prompts held it."""
     store, scope = _place(where)
     return facts_view.fact(store, scope.user, number, conversation=scope.conversation)
+
+
+def lanes(where: Place, **wanted: Any) -> LanesView:
+    """Facts over time: layer=, state=, words=, and as of a moment, valid=, recorded=, as in views/lanes.py."""
+    store, scope = _place(where)
+    return lanes_view.lanes(store, scope, lanes_view.Asked(**wanted))
 
 
 def conflicts(where: Place) -> tuple[ConflictView, ...]:

@@ -107,6 +107,15 @@ def test_a_fact_that_was_not_known_yet_leaves_the_page_standing(app: Run, demo: 
     assert "was not known yet" in shown(at).replace("\\", "")
 
 
+def test_before_anything_was_known_the_way_back_to_now_is_there(app: Run, demo: Path):
+    at = app(demo, "timeline", user="ana", conv="house-move", recorded="2020-01-01", valid="2020-01-01")
+    assert not at.exception
+    valid, recorded = data(at, "as_of")["axes"]
+    assert (valid["own"], valid["stops"]) == ("1 Jan 2020", [])
+    assert (recorded["own"], recorded["at"]) == ("1 Jan 2020", 0)
+    assert recorded["stops"]
+
+
 def test_filters_stand_in_the_address(app: Run, demo: Path):
     at = app(demo, "timeline", user="ana", conv="house-move", find="budget", state="superseded")
     assert set(labels(at).values()) == {"5,000 euros", "8000 euros"}

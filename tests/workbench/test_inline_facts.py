@@ -25,6 +25,8 @@ def test_facts_one_fact_and_conflicts_show_themselves(engine: Engine):
     assert "5000 euros" in workbench.facts(engine, tag="topic:money")._repr_html_()
     assert "My budget is 5000 euros" in workbench.fact(engine, 1)._repr_html_()
     assert workbench.conflicts((engine.store, engine.scope)) == ()
+    assert "5000 euros" in workbench.lanes(engine, words="budget")._repr_html_()
+    assert workbench.lanes(engine, words="budget").count == 1
 
 
 def test_an_erase_is_looked_at_then_carried_out(engine: Engine):

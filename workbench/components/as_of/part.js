@@ -27,7 +27,7 @@ function make() {
   head.append(el("b"), el("span", "day num")); walk.append(back, on); node.append(head, walk, slider, to);
   const my = node.my = { timer: 0 };
   my.show = (at, own = "") => {
-    const { stops, now } = my.a, isNow = at >= stops.length;
+    const { stops, now } = my.a, isNow = at >= stops.length && !own;
     my.at = at;
     slider.value = at; slider.style.setProperty("--at", stops.length ? (at / stops.length) * 100 + "%" : "100%");
     const says = isNow ? now : own || stops[at][1];
