@@ -31,7 +31,6 @@ INDEX_MARK = "at.json"  # in it: how far it came
 CACHE_FILE = "vectors.sqlite"  # costs hours to make, so only words that are deleted take their vectors out of it
 BACKUPS = "backups"
 BUSY_MS = 5_000
-MAGIC = b"SQLite format 3\0"
 NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afpfs", "ncpfs", "9p", "sshfs", "fuse.sshfs",
            "davfs", "fuse.davfs", "glusterfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre", "afs"}  # fmt: skip
 
@@ -66,7 +65,11 @@ def refuse_network(folder: Path, mounts: Iterable[Mount] | None = None) -> None:
 
 
 def check_place(file: Path, *, readonly: bool) -> None:
-    """The folder can be used, made if need be, and the file is an SQLite file or not there yet."""
+    """The folder can be used, made if need be.
+
+    The file itself is SQLite's alone to open: a descriptor of our own, once closed, would take away every lock that
+    this process holds on it, and the next process to leave would delete the write-ahead log under our hands.
+    """
     folder = file.parent
     try:
         if not readonly:
@@ -75,22 +78,10 @@ def check_place(file: Path, *, readonly: bool) -> None:
                 raise StoreReadOnly(f"cannot write in {folder}: give another folder, or open it with readonly=True")
         elif not file.exists():
             raise NotFound(f"there is no store in {folder}; make one with `workbench import`")
-        _check_magic(file)
     except (FileExistsError, NotADirectoryError) as error:
         raise StoreReadOnly(f"{folder} is no folder; give another one") from error
     except OSError as error:
         raise of_os(error, folder) from error
-
-
-def _check_magic(file: Path) -> None:
-    if not file.exists() or not file.stat().st_size:
-        return
-    with file.open("rb") as opened:
-        head = opened.read(len(MAGIC))
-    if head != MAGIC:
-        raise StoreDamaged(
-            f"{file} is no SQLite file (it begins with {head[:8]!r}): restore a backup, or give another folder"
-        )
 
 
 def of_os(error: OSError, folder: Path) -> StoreError:
@@ -187,7 +178,9 @@ def of_sqlite(error: BaseException | None, file: Path) -> StoreError:
         return StoreReadOnly(f"{file} cannot be written ({said}): check its permissions, or give another folder")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreLocked(f"another process holds the lock of {file} for more than {BUSY_MS / 1000:g} s; try again")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or "no such" in said:
+    if name.startswith("SQLITE_NOTADB"):
+        return StoreDamaged(f"{file} is no SQLite file ({said}): restore a backup, or give another folder")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_IOERR")) or "no such" in said:
         return StoreDamaged(f"{file} is damaged ({said}): run `workbench verify`, restore a backup of it")
     if name.startswith("SQLITE_CONSTRAINT"):
         return StoreDamaged(f"{file} contradicts itself ({said}): run `workbench verify`, then `workbench rebuild`")

@@ -181,3 +181,18 @@ def test_a_watcher_sees_that_somebody_else_committed(store: Store, hand: Hand):
     assert watch() == before
     hand.start()
     assert watch() != before
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_store_opened_twice_in_a_process_keeps_its_log_when_another_process_leaves(folder: Path, spawn, readonly):
+    """A descriptor of our own on the file, once closed, drops this process's locks: the other deletes the live log."""
+    with Store.open(folder) as store:
+        hand = open_hand(store, Scope("ana", "trip"))
+        hand.talk(1)
+        with Store.open(folder, readonly=readonly):
+            assert spawn("opened", folder, 1).wait(60) == 0
+            hand.talk(1)
+            assert spawn("opened", folder, 1).wait(60) == 0
+        said = hand.state.turn
+    with Store.open(folder) as again:
+        assert again.state(Scope("ana", "trip")).turn == said
