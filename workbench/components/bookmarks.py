@@ -103,7 +103,9 @@ def detail(row: BookmarkRow, found: Confusion, here: Place, say: Words) -> None:
     st.code(visible(row.as_read or row.stub, 400), language=None, wrap_lines=True)
     _edit(row, found, here, say)
     section(say("bookmarks.history"), "history", str(len(row.versions) + len(row.uses)))
-    feed(_history(row), say, key="bookmark_history", height=min(250, 60 * len(row.versions + row.uses)), steps=True)
+    feed(
+        _history(row, say), say, key="bookmark_history", height=min(250, 60 * len(row.versions + row.uses)), steps=True
+    )
     _confused_with(row, found, say)
 
 
@@ -125,10 +127,10 @@ def _counted(row: BookmarkRow, say: Words) -> str:
     return " · ".join(f"{SIGNS[name]} {n}" for name, n in counts if n) or say("bookmarks.never")
 
 
-def _history(row: BookmarkRow) -> list[FeedRow]:
+def _history(row: BookmarkRow, say: Words) -> list[FeedRow]:
     """Newest first, as everywhere."""
     rows = [_made(version, row.page, first=n == 0) for n, version in enumerate(row.versions)]
-    rows += [_used(use, row.page) for use in row.uses]
+    rows += [_used(use, row.page, say) for use in row.uses]
     return sorted(rows, key=lambda each: -each.seq)
 
 
@@ -138,9 +140,10 @@ def _made(v: Version, page: int, *, first: bool) -> FeedRow:
     return FeedRow(v.seq, v.at, v.step, kind, "bookmark", page, v.turn, values)
 
 
-def _used(u: Use, page: int) -> FeedRow:
-    kind = f"bookmark_{u.outcome}" if u.question else f"bookmark_{u.outcome}.unasked"
-    return FeedRow(u.seq, u.at, u.step, kind, TONES[u.outcome], page, u.turn, {"question": u.question, "by": u.by})
+def _used(u: Use, page: int, say: Words) -> FeedRow:
+    asked = say("bookmarks.asked", question=u.question) if u.question else ""
+    values = {"asked": asked, "told": say(f"bookmarks.{u.outcome}.{u.why}"), "by": u.by}
+    return FeedRow(u.seq, u.at, u.step, f"bookmark_{u.outcome}", TONES[u.outcome], page, u.turn, values)
 
 
 # ── changing it ───────────────────────────────────────────────────────────────────────────────────────

@@ -40,6 +40,7 @@ OUTCOMES = (HIT, MISSED, AMBIGUOUS, DEAD)
 SIGNS = {HIT: "✓", MISSED: "✕", AMBIGUOUS: "≈", DEAD: "○"}
 COLOURS = {HIT: "#059669", MISSED: "#e11d48", AMBIGUOUS: "#b45309", DEAD: "#64748b"}
 SORTS = ("page", "uses")
+LABEL, WORDS, PERSON = "label", "words", "person"
 KINDS = [
     kind.__name__
     for kind in (BookmarkMade, GuestLeft, MessageReceived, PageEvicted, PagePagedIn, PagesRecalled, PagesUsed,
@@ -71,6 +72,7 @@ class Use:
     outcome: str  # hit, missed, ambiguous
     by: str  # model, user, message, recorded, label
     question: str
+    why: str  # what says so: label, the reply's words, or a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,14 +292,14 @@ def _uses(
     found: dict[int, list[Use]] = {}
     out: set[int] = set()  # pages that are out of the window as the step begins
     for step in _steps(events, page_of, texts):
-        for number, (outcome, event, by, question) in step.outcomes(out).items():
-            use = Use(event.seq, event.at, event.step, turn_of.get(event.step, 0), outcome, by, question)
+        for number, (outcome, event, by, question, why) in step.outcomes(out).items():
+            use = Use(event.seq, event.at, event.step, turn_of.get(event.step, 0), outcome, by, question, why)
             found.setdefault(number, []).append(use)
         out = (out | step.gone) - (step.came.keys() - step.gone)
     return found
 
 
-_Told = tuple[str, Event, str, str]  # outcome, the record that tells it, by whom, the question
+_Told = tuple[str, Event, str, str, str]  # outcome, the record that tells it, by whom, the question, why
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,10 +318,11 @@ class _Step:
         told: dict[int, _Told] = {}
         for page, (event, by) in self.came.items():
             good = page in self.evidence if self.evidence else page in self.used or by == "user"
-            told[page] = (HIT if good else AMBIGUOUS, event, by, questions.get(page, ""))
+            why = LABEL if self.evidence else PERSON if by == "user" else WORDS
+            told[page] = (HIT if good else AMBIGUOUS, event, by, questions.get(page, ""), why)
         for page in sorted((self.evidence & out) - self.came.keys()) if self.recalls else ():
             event, body = self.recalls[0]
-            told[page] = (MISSED, event, body.by, self.texts.get(body.question, ""))
+            told[page] = (MISSED, event, body.by, self.texts.get(body.question, ""), LABEL)
         return told
 
 

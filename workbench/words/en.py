@@ -1060,12 +1060,21 @@ TEXT: dict[str, str] = {
     "bookmarks.says": (
         "Counted while the page is out of the window. ✓ hit: the page came and held what was wanted. ✕ missed: it held "
         "what was wanted and did not come. ≈ ambiguous: it came, and what was wanted lay elsewhere. ○ dead: nobody "
-        "asked for it so far. A bookmark is called after what happened most; the larger, the more uses."
+        "asked for it so far. Where no label says what was wanted, the words of the reply do. A bookmark is "
+        "called after "
+        "what happened most; the larger, the more uses."
     ),
     "bookmarks.hit": "hit",
     "bookmarks.missed": "missed",
     "bookmarks.ambiguous": "ambiguous",
     "bookmarks.dead": "dead",
+    "bookmarks.asked": "“{question}”: ",
+    "bookmarks.hit.label": "it came, and held what was wanted",
+    "bookmarks.hit.words": "it came, and the reply used its words",
+    "bookmarks.hit.person": "a person called it back",
+    "bookmarks.missed.label": "it held what was wanted, and did not come",
+    "bookmarks.ambiguous.label": "it came, and what was wanted lay elsewhere",
+    "bookmarks.ambiguous.words": "it came, and the reply used none of its words",
     "bookmarks.figure.all": "Bookmarks",
     "bookmarks.of": "{n:n} of {pages:n} {pages:page|pages}",
     "bookmarks.outcome": "What came of it",
@@ -1098,25 +1107,21 @@ TEXT: dict[str, str] = {
     "bookmarks.history": "History",
     "bookmarks.keywords": "Keywords, with commas between",
     "bookmarks.keywords.says": (
-        "At most {most}, and all must fit into the stub. None at all leave the page's bare "
-        "name."
+        "At most {most}, and all must fit into the stub. None at all leave the page's bare name."
     ),
     "bookmarks.save": "Change it",
     "bookmarks.save.says": (
-        "From the next prompt on the model reads these; no rule and no model replaces them. It can be "
-        "undone."
+        "From the next prompt on the model reads these; no rule and no model replaces them. It can be undone."
     ),
     "bookmarks.undo": "Undo the last edit",
     "bookmarks.suggested": "Add “{keyword}”: {before:p} → {after:p}",
     "bookmarks.suggested.says": (
-        "Predicted for this page; over all pages {before:p} → {after:p}. Words of yours may serve "
-        "better."
+        "Predicted for this page; over all pages {before:p} → {after:p}. Words of yours may serve better."
     ),
     "bookmarks.suggested.drops": "There is no room for all: this takes the place of {dropped}.",
     "bookmarks.no.readonly": "This store is open for reading only.",
     "bookmarks.no.replay": (
-        "A replay keeps what its rules made. Bookmarks are changed in the live run; say something to begin "
-        "one."
+        "A replay keeps what its rules made. Bookmarks are changed in the live run; say something to begin one."
     ),
     "bookmarks.no.past": "This is a past turn. Go to the newest one to change what the next prompt says.",
     "bookmarks.predicted": "Predicted hit@1",
@@ -1146,17 +1151,11 @@ TEXT: dict[str, str] = {
     "kind.bookmark_hit": "✓ hit",
     "kind.bookmark_missed": "✕ missed",
     "kind.bookmark_ambiguous": "≈ ambiguous",
-    "kind.bookmark_hit.unasked": "✓ hit",
-    "kind.bookmark_missed.unasked": "✕ missed",
-    "kind.bookmark_ambiguous.unasked": "≈ ambiguous",
     "feed.bookmark_made": "{stub} by {origin}",
     "feed.bookmark_changed": "{stub} by {origin}, weight {weight:score}",
-    "feed.bookmark_hit": "“{question}” brought the page, and it held what was wanted ({by})",
-    "feed.bookmark_missed": "“{question}” wanted it, and it did not come ({by})",
-    "feed.bookmark_ambiguous": "“{question}” brought it, and what was wanted lay elsewhere ({by})",
-    "feed.bookmark_hit.unasked": "It came, and held what was wanted ({by})",
-    "feed.bookmark_missed.unasked": "It was wanted, and did not come ({by})",
-    "feed.bookmark_ambiguous.unasked": "It came, and what was wanted lay elsewhere ({by})",
+    "feed.bookmark_hit": "{asked}{told} ({by})",
+    "feed.bookmark_missed": "{asked}{told} ({by})",
+    "feed.bookmark_ambiguous": "{asked}{told} ({by})",
     "origin.edited": "you, by hand",
     "origin.pruned": "taken: of no use",
     "done.bookmark": "The next prompt reads {stub}.",

@@ -48,7 +48,7 @@ def test_a_page_that_a_person_called_back_is_a_hit(engine: Engine):
     engine.say("And now?")
     row = bookmarks(engine.store, engine.scope).of(1)
     assert row.outcome == "hit"
-    assert [(use.outcome, use.by) for use in row.uses] == [("hit", "user")]
+    assert [(use.outcome, use.by, use.why) for use in row.uses] == [("hit", "user", "person")]
 
 
 def labelled(store: Store, evidence: tuple[int, ...], recall: tuple[str, ...]) -> None:
@@ -85,6 +85,7 @@ def test_labels_say_what_came_of_it(tmp_path: Path, evidence, recall, came_of_it
         labelled(store, evidence, recall)
         view = bookmarks(store, Scope("ana", "labelled", LIVE))
     assert {row.page: row.outcome for row in view.rows if row.uses} == came_of_it
+    assert {use.why for row in view.rows for use in row.uses} == {"label"}
 
 
 def test_who_made_it_and_who_changed_it_stands_in_its_history(engine: Engine):
