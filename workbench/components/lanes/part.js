@@ -7,12 +7,15 @@ const ROW = 27, ROOM = 92, DAY = 864e5;
 const STEPS = [3600e3, 6 * 3600e3, DAY, 2 * DAY, 7 * DAY, 14 * DAY];
 const MONTHS = [1, 3, 6, 12, 24, 60, 120, 600, 1200];
 
+// Where the reader has zoomed to outlives the node: beside a fact it is drawn in another column.
+const kept = (window.memoryWorkbenchSpans ||= {});
+
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
   if (!root.firstChild) build(root);
   const my = root.lanes;
   const asked = JSON.stringify([data.span, data.axis]);
-  if (my.asked !== asked) { my.asked = asked; my.span = [...data.span]; }
+  if (my.asked !== asked) { my.asked = asked; my.span = kept[asked] || [...data.span]; }
   Object.assign(my, { data, choose: (fact) => setTriggerValue("fact", fact) });
   my.draw();
   my.watch.observe(my.chart);
@@ -60,6 +63,7 @@ function build(root) {
 
 function draw(my, zoom) {
   const d = my.data, wide = my.width = my.axis.clientWidth || 800, [a, b] = my.span;
+  kept[my.asked] = my.span;
   const x = (t) => ((t - a) / (b - a)) * wide;
   for (const button of zoom.children) { const says = d.words[button.dataset.name]; button.title = says; button.setAttribute("aria-label", says); }
   legend(my.legend, d.legend);
@@ -77,17 +81,33 @@ function draw(my, zoom) {
     set(sub, [lane.sub, lane.count > 1 ? "×" + lane.count : "", lane.older].filter(Boolean).join(" · "));
     const rows = packed(lane.versions, x, wide);
     track.style.height = Math.max(1, ...rows.map((r) => r.row + 1)) * ROW + "px";
-    keyed(track, rows, (r) => r.v.fact, (r) => {
+    keyed(track, rows.length ? rows : [away(lane.versions[0], x)], (r) => r.v.fact + (r.away || ""), (r) => {
+      if (r.away) { const hint = el("button", "away"); hint.type = "button"; hint.append(icon(r.away), el("span", "line")); return hint; }
       const node = el("button", "ver"); node.type = "button";
       const text = el("span", "text"), star = icon("mark");
       star.classList.add("star");
       text.append(star, el("span"));
       node.append(el("span", "segs"), text, el("span", "signs"));
       return node;
-    }, (bar, r) => fill(bar, r, x, wide, my));
+    }, (bar, r) => (r.away ? point(bar, r, my) : fill(bar, r, x, wide, my)));
   });
   set(my.twin.firstChild, d.words.table);
   if (my.twin.open) table(my);
+}
+
+// All that a lane holds lies outside: say on which side, and go there.
+const away = (v, x) => ({ v, away: v.bars.every(([, b]) => b !== null && x(b) < 0) ? "previous" : "next" });
+function point(hint, { v, away: side }, my) {
+  hint.className = "away " + side;
+  hint.title = v.says; hint.setAttribute("aria-label", v.says);
+  set(hint.lastChild, v.label);
+  hint.onclick = () => {
+    const ends = v.bars.flat().filter((t) => typeof t === "number"), [a, b] = my.span;
+    const low = Math.min(...ends), high = Math.max(...ends), wide = Math.max(b - a, (high - low) * 1.4), mid = (low + high) / 2;
+    my.span = [mid - wide / 2, mid + wide / 2];
+    my.draw();
+    my.choose(v.fact);
+  };
 }
 
 const inside = (px, wide) => Math.min(Math.max(px, 0), wide);
