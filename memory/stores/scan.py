@@ -12,6 +12,7 @@ bytes; that is what decoding is for.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -239,7 +240,27 @@ def _bytes(folder: Path, topic: Topic) -> tuple[dict[str, int], int]:
 def _blocks(file: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
     """The file piece by piece in small letters, each with the end of the one before it."""
     before = b""
-    with file.open("rb") as opened:
-        while block := opened.read(BLOCK).lower():
-            yield before, block
-            before = (before + block)[-(overlap - 1) :] if overlap > 1 else b""
+    for raw in _read(file):
+        block = raw.lower()
+        yield before, block
+        before = (before + block)[-(overlap - 1) :] if overlap > 1 else b""
+
+
+_KEPT: dict[tuple[int, int], int] = {}  # by device and inode: descriptors of SQLite's files
+
+
+def _read(file: Path) -> Iterator[bytes]:
+    """In blocks. SQLite's files by a descriptor that stays open: closing it would drop this process's locks."""
+    if ".sqlite" not in file.name or not hasattr(os, "pread"):  # locks of Windows belong to a descriptor
+        with file.open("rb") as opened:
+            while block := opened.read(BLOCK):
+                yield block
+        return
+    known = file.stat()
+    place = (known.st_dev, known.st_ino)
+    if place not in _KEPT:
+        _KEPT[place] = os.open(file, os.O_RDONLY)
+    at = 0
+    while block := os.pread(_KEPT[place], BLOCK, at):
+        yield block
+        at += len(block)

@@ -17,6 +17,7 @@ from memory.events import GuestLeft, StepAbandoned, StepFinished
 from memory.journal import utc_now
 from memory.scope import Scope
 from memory.stores.lease import is_gone, leased
+from memory.stores.scan import _blocks
 from memory.stores.sql import Store
 from memory.stores.verify import verify
 
@@ -193,6 +194,19 @@ def test_a_store_opened_twice_in_a_process_keeps_its_log_when_another_process_le
             assert spawn("opened", folder, 1).wait(60) == 0
             hand.talk(1)
             assert spawn("opened", folder, 1).wait(60) == 0
+        said = hand.state.turn
+    with Store.open(folder) as again:
+        assert again.state(Scope("ana", "trip")).turn == said
+
+
+def test_a_scan_of_the_files_takes_no_lock_away(folder: Path, spawn):
+    with Store.open(folder) as store:
+        hand = open_hand(store, Scope("ana", "trip"))
+        hand.talk(1)
+        assert sum(len(block) for file in folder.glob("*.sqlite*") for _, block in _blocks(file, 4))
+        assert spawn("opened", folder, 1).wait(60) == 0
+        hand.talk(1)
+        assert spawn("opened", folder, 1).wait(60) == 0
         said = hand.state.turn
     with Store.open(folder) as again:
         assert again.state(Scope("ana", "trip")).turn == said
