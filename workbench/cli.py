@@ -693,6 +693,17 @@ def bench_conflicts(
     _json(figures) if json else terminal.table(["figure", "value", "n"], conflict_rows(figures))
 
 
+@bench.command("pages")
+def bench_pages(
+    turns: Annotated[int, typer.Option(min=100, help="Of the made-up conversation.")] = 100_000, json: AsJson = False
+) -> None:
+    """How long each page takes on a large store: its first run, and runs at other turns."""
+    from workbench.pages_bench import page_figures, page_rows
+
+    figures = page_figures(turns, progress=None if json else lambda line: err.print(Text(line, style="dim")))
+    _json(figures) if json else terminal.table(["page", "first run", "another turn", "n"], page_rows(figures))
+
+
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from workbench.app import NAVIGATION
+
 pytestmark = [pytest.mark.browser, pytest.mark.screenshots]
 
 OUT = Path(__file__).resolve().parents[2] / "artifacts" / "screenshots"
@@ -13,6 +15,14 @@ SCENES = {
     "live": ("", {}),
     "live_past": ("", {"turn": 78, "page": 3}),
     "turn": ("turn", {}),
+    "diff": ("diff", {"a": 89, "b": 90}),
+    "evictions": ("evictions", {}),
+    "bookmarks": ("bookmarks", {"bookmark": 3}),
+    "timeline": ("timeline", {"fact": 3}),
+    "graph": ("graph", {"node": "f3"}),
+    "why": ("why", {"expect": "budget", "turn": 70}),
+    "review": ("review", {}),
+    **({"overview": ("overview", {})} if any(e.name == "overview" for g in NAVIGATION.values() for e in g) else {}),
 }
 WHO = {"en": {"user": "ana", "conv": "house-move"}, "zh": {"user": "lin", "conv": "tea-shop"}}
 TURNS = {"en": {"turn": 98}, "zh": {"turn": 137}}  # steps in which pages left and came back

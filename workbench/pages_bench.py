@@ -1,0 +1,105 @@
+"""How long a page takes on a large store: whole runs of its script, without a browser. Reports; judges nothing.
+
+The store is made up (sessions/bench.py): one conversation, one fact in every so many turns. `first` is the first run of
+a page, when none of its views is kept; `walk` are runs at other turns, as a reader who walks has them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from memory.settings import Settings
+from memory.stores.sql import Store
+from memory.stores.sync import sync
+from sessions.bench import talk
+from sessions.importer import import_recordings
+from workbench import app, state
+from workbench.state import STORE_VARIABLE
+
+TURNS = 100_000
+WALKS = 5  # runs of each page at other turns
+SLOWEST_S = 120
+
+Say = Callable[[str], None]
+
+
+def page_figures(turns: int = TURNS, walks: int = WALKS, progress: Say | None = None) -> dict[str, Any]:
+    """By page `first_ms` and `walk_ms` (the median of n), and what the store holds."""
+    say = progress or (lambda line: None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        say(f"a store with {turns:,} turns …")
+        with Store.open(path) as store:
+            import_recordings(store, [talk(turns)], settings=Settings.of(window_tokens=8_000), replay=True)
+            sync(store)
+            holds = _holds(store)
+        with _shown(path):
+            pages = {name: _of_page(name, turns, walks, say) for name in _names()}
+    return {"pages": pages, "store": holds}
+
+
+def page_rows(figures: dict[str, Any]) -> list[list[object]]:
+    """For a table: page, first run, another turn, n."""
+    return [
+        [name, f"{each['first_ms']:,.0f} ms", f"{each['walk_ms']:,.0f} ms", each["n"]]
+        for name, each in figures["pages"].items()
+    ]
+
+
+def _holds(store: Store) -> dict[str, int]:
+    stream = store.streams()[0]
+    facts = len(store.knowledge(stream.scope.user).facts)
+    pages = len(store.state(stream.scope).pages)
+    return {"turns": stream.turns, "events": store.last_seq(), "facts": facts, "pages": pages}
+
+
+@contextmanager
+def _shown(store: Path) -> Iterator[None]:
+    """The pages show this store meanwhile: they take it from the environment."""
+    before = os.environ.get(STORE_VARIABLE)
+    os.environ[STORE_VARIABLE] = str(store)
+    try:
+        yield
+    finally:
+        state.forget()
+        if before is None:
+            del os.environ[STORE_VARIABLE]
+        else:
+            os.environ[STORE_VARIABLE] = before
+
+
+def _names() -> list[str]:
+    return [entry.name for group in app.NAVIGATION.values() for entry in group]
+
+
+def _of_page(name: str, turns: int, walks: int, say: Say) -> dict[str, Any]:
+    from streamlit.testing.v1 import AppTest
+
+    say(f"the page {name} …")
+    state.forget()
+    at = AppTest.from_file(app.__file__, default_timeout=SLOWEST_S)
+    at.query_params["turn"] = str(turns)
+    at.run()  # the start page: what every page needs is loaded by it
+    at.switch_page(str(state.pages_folder() / f"{name}.py"))
+    first = _run(at)
+    others = []
+    for step in range(1, walks + 1):
+        at.query_params["turn"] = str(max(1, turns - step * turns // (walks + 2)))
+        others.append(_run(at))
+    return {"first_ms": round(first, 1), "walk_ms": round(median(others), 1), "n": walks}
+
+
+def _run(at: Any) -> float:
+    began = time.perf_counter()
+    at.run()
+    took = (time.perf_counter() - began) * 1000
+    if at.exception:
+        raise RuntimeError(f"the page raised {at.exception[0].message}")
+    return took
