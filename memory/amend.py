@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from memory import tokens
-from memory.errors import NotFound, StaleFact, UndoRefused
+from memory.errors import BadMessage, NotFound, StaleFact, UndoRefused
 from memory.events import Body
 from memory.fact_events import (
     ConflictFound,
@@ -60,11 +60,19 @@ def correct(
     k: Knowledge, number: int, value: str, text: str, who: Person, write: Write, source: Source | None = None,
     *, since: datetime | None = None,
 ) -> list[Body]:  # fmt: skip
-    """Another value for a fact. Without `since` the old one was wrong all along; with it, it changed then."""
+    """Another value for a fact. Without `since` the old one was wrong all along; with it, it changed then.
+
+    Of a fact that is over only its own time is given the other value: what came after it stays.
+    Raises BadMessage for a change at a time when the fact held no more.
+    """
     old, change, new_id = _unchanged(k, number, who), len(k.changes) + 1, len(k.facts) + 1
-    now_open = [i for i in old.believed if i.valid_to == FOREVER] or [Interval(old.since)]
-    begin = since.astimezone(UTC) if since else now_open[-1].valid_from
-    mine = Interval(begin, now_open[-1].valid_to)
+    still = [i for i in old.believed if i.valid_to == FOREVER]
+    held = [*old.believed, *still][-1] if old.believed else Interval(old.since)
+    begin = since.astimezone(UTC) if since else held.valid_from
+    if begin >= held.valid_to:
+        ended = in_zone(held.valid_to, since or old.said_at).date()
+        raise BadMessage(f"{old.name} is over since {ended}: another value from {begin.date()} on is the next fact's")
+    mine = Interval(begin, held.valid_to)
     new = changed(
         old, id=new_id, text=write(text), value=write(value) if value else 0,
         value_key=value_digest(value) if old.key else "", origin="correction", by=who.name, tokens=tokens.count(text),

@@ -4,7 +4,7 @@ import pytest
 
 from memory import amend
 from memory.amend import Person
-from memory.errors import NotFound, StaleFact, UndoRefused
+from memory.errors import BadMessage, NotFound, StaleFact, UndoRefused
 from memory.facts import Source
 from tests.memory.facts_by_hand import Mind, day
 
@@ -81,7 +81,26 @@ def test_a_correction_that_reaches_back_takes_that_time_from_every_other_value(m
     assert mind.history() == [(1, 3, "5000"), (3, inf, "9000")]
 
 
-def test_to_correct_what_is_over_makes_room_for_itself(mind):
+def test_to_correct_what_was_followed_by_another_value_leaves_that_one_alone(mind):
+    mind.says(1, "5000")
+    mind.says(5, "8000")
+    correct(mind, 1, "6000")
+    assert mind.history() == [(1, 5, "6000"), (5, inf, "8000")]
+    undo(mind)
+    assert mind.history() == [(1, 5, "5000"), (5, inf, "8000")]
+    correct(mind, 1, "6000", since=day(3))
+    assert mind.history() == [(1, 3, "5000"), (3, 5, "6000"), (5, inf, "8000")]
+
+
+def test_what_is_over_does_not_change_afterwards(mind):
+    mind.says(1, "5000")
+    mind.says(5, "8000")
+    with pytest.raises(BadMessage, match="f1 is over since"):
+        correct(mind, 1, "6000", since=day(7))
+    assert mind.history() == [(1, 5, "5000"), (5, inf, "8000")]
+
+
+def test_to_correct_what_was_taken_back_makes_room_for_itself(mind):
     mind.says(1, "5000")
     mind.take(amend.retract(mind.k, [1], ana(mind)))
     mind.says(5, "8000")
