@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory import amend
 from memory.amend import Person
-from memory.errors import NotFound, StaleFact, StoreDamaged, UndoRefused
+from memory.errors import BadMessage, NotFound, StaleFact, StoreDamaged, UndoRefused
 from memory.events import Event
 from memory.fact_events import RememberingSwitched, TurnRemembered
 from memory.facts import Fact, Source
@@ -92,7 +92,7 @@ def do(mind: Mind, act: tuple[str, tuple]) -> None:
     mind.now += timedelta(minutes=1)
     try:
         DOES[act[0]](mind, *act[1])
-    except (NotFound, UndoRefused, StaleFact):
+    except (BadMessage, NotFound, UndoRefused, StaleFact):
         assert mind.k.version == version
 
 
@@ -192,7 +192,7 @@ def test_facts_by_their_key_and_by_their_weight_are_the_facts(each):
     mind, k = Mind(), Knowledge()
     mind.k = k
     for act in each:
-        _ = mind.k.by_key, mind.k.weighty  # kept from then on
+        _ = mind.k.by_key, mind.k.weighty, mind.k.profile  # kept from then on
         do(mind, act)
         fresh = load(dump(mind.k))
         assert {key: sorted(f.id for f in fs) for key, fs in mind.k.by_key.items()} == {
@@ -200,6 +200,7 @@ def test_facts_by_their_key_and_by_their_weight_are_the_facts(each):
         }
         assert all(f is mind.k.facts[f.id] for fs in mind.k.by_key.values() for f in fs)
         assert mind.k.weighty == fresh.weighty
+        assert mind.k.profile == fresh.profile
 
 
 # ── the ledger and the switch ─────────────────────────────────────────────────────────────────────────
