@@ -116,6 +116,15 @@ class Knowledge:
         """Those that come into prompts unasked, as long as they hold."""
         return {n: f for n, f in self.facts.items() if f.importance >= WEIGHTY}
 
+    @cached_property
+    def profile(self) -> tuple[Fact, ...]:
+        """The core of what is known of the user, the weightiest first: lasting, undisputed, whoever asks and whenever.
+
+        Ranked once for these facts, and carried on by events that leave all facts as they were.
+        """
+        lasting = [f for f in self.weighty.values() if f.layer != "episodic" and f.state != "conflicted"]
+        return tuple(sorted(lasting, key=lambda f: (-f.importance, -f.id)))
+
     @property
     def open_conflicts(self) -> list[Conflict]:
         return [c for c in self.conflicts.values() if not c.settled]
@@ -139,6 +148,7 @@ def apply(knowledge: Knowledge, event: Event) -> Knowledge:
     new = changed(knowledge, version=event.version, **changes)
     if "facts" in changes:
         held, heavy = new.__dict__.pop("by_key", None), new.__dict__.pop("weighty", None)
+        new.__dict__.pop("profile", None)
         if isinstance(event.body, FactWritten | FactRevised | FactSourced | FactWeighed):
             fact = new.facts[_number(event.body)]
             if held is not None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 
 import numpy as np
 
@@ -291,11 +292,8 @@ def choose(
 
 def _hot(k: Knowledge, conversation: str, now: datetime) -> list[PlacedFact]:
     """What comes whatever is asked; what is in dispute only where it is asked about."""
-    lasting = [
-        f for f in k.weighty.values()
-        if f.layer != "episodic" and f.state != "conflicted" and f.readable_in(conversation) and f.lasts(now)
-    ]  # fmt: skip
-    best = sorted(lasting, key=lambda f: (-f.importance, -f.id))[:HOT_MOST]
+    here = (f for f in k.profile if f.readable_in(conversation) and f.lasts(now))
+    best = islice(here, HOT_MOST)
     return [PlacedFact(f.id, "hot", f.importance) for f in best]
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.fact_events import TurnRemembered
 from memory.facts import FOREVER, Belief, Candidate, Fact, digest
 from memory.knowledge import Knowledge
 from memory.recollect import MANY, MISSES, FactFinder, choose, recollect
@@ -161,6 +162,19 @@ def test_weighty_facts_come_unasked_until_they_are_over(mind):
     assert [p.fact for p in chosen(mind, "Good morning")] == [6]
     mind.says(7, "Zoe", attribute="name", importance=0.9, layer="episodic")
     assert [p.fact for p in chosen(mind, "Good morning")] == []  # what happened comes only when it is asked for
+
+
+def test_the_core_facts_are_ranked_once_as_long_as_no_fact_changes(mind):
+    mind.says(5, "Mia", attribute="name", importance=0.9)
+    assert "profile" not in mind.k.__dict__
+    chosen(mind, "Good morning")
+    ranked = mind.k.__dict__["profile"]
+    chosen(mind, "Do I like jazz?", conversation="b")
+    assert mind.k.profile is ranked
+    mind.take([TurnRemembered("a", 99, "rules", (), 0, day(7))])  # of which no fact came
+    assert mind.k.profile is ranked
+    mind.says(6, "Maria", attribute="name", importance=0.9)
+    assert mind.k.profile is not ranked
 
 
 def test_what_stands_in_the_window_or_has_no_room_is_left_out_with_its_reason(mind):
