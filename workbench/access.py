@@ -9,6 +9,7 @@ by default: that too is a header, with a secret of this process. This is no logi
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from hmac import compare_digest
 from pathlib import Path
 
@@ -39,6 +40,17 @@ def reviewer(store: Path) -> Reviewer | None:
     ):
         raise LinkRefused("needed", "this page is opened with a link of your own: ask whoever runs it for one")
     return None
+
+
+def still(store: Path) -> Callable[[], None]:
+    """A check that whoever looks now may still look, for what is done later and has no session. Raises LinkRefused."""
+    token = st.session_state.get(KEPT_TOKEN)
+
+    def check() -> None:
+        if token:
+            opened(token, key_of(store), now=utc_now())
+
+    return check
 
 
 def _is_developer(said: str | None) -> bool:

@@ -31,7 +31,8 @@ class Entry:
 
 NAVIGATION: dict[str, tuple[Entry, ...]] = {
     "observe": (
-        Entry("live", ":material/monitoring:", is_default=True),
+        Entry("overview", ":material/home:", is_default=True),
+        Entry("live", ":material/monitoring:"),
         Entry("turn", ":material/account_tree:"),
         Entry("diff", ":material/difference:"),
         Entry("evictions", ":material/logout:"),
@@ -41,11 +42,16 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
         Entry("timeline", ":material/timeline:"),
         Entry("graph", ":material/hub:"),
         Entry("why", ":material/troubleshoot:"),
+        Entry("review", ":material/manage_accounts:"),
     ),
 }
 
 
-def router(say: Words) -> st.Page:
+# All there is for whoever came with a review link.
+REVIEW: dict[str, tuple[Entry, ...]] = {"memory": (Entry("review", ":material/manage_accounts:", is_default=True),)}
+
+
+def router(say: Words, pages: dict[str, tuple[Entry, ...]]) -> st.Page:
     where = state.pages_folder()
 
     def page(entry: Entry) -> st.Page:
@@ -53,14 +59,17 @@ def router(say: Words) -> st.Page:
         path = where / f"{entry.name}.py"
         return st.Page(path, title=title, icon=entry.icon, url_path=entry.name, default=entry.is_default)
 
-    return st.navigation({say(f"nav.{group}"): [page(e) for e in entries] for group, entries in NAVIGATION.items()})
+    return st.navigation({say(f"nav.{group}"): [page(e) for e in entries] for group, entries in pages.items()})
 
 
 # ── the one scope ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def sidebar(say: Words) -> None:
+def sidebar(say: Words, *, is_review: bool = False) -> None:
     with st.sidebar:
+        if is_review:
+            _language(say)
+            return
         try:
             here = state.place()
             is_readonly = state.open_store().readonly
@@ -130,13 +139,28 @@ def _language(say: Words) -> None:
 def main() -> None:
     st.set_page_config(page_title="Memory Workbench", page_icon=str(STATIC / "favicon.svg"), layout="wide")
     say = state.words()
-    page = router(say)
+    try:
+        mine = state.reviewer()
+    except EngineError as error:
+        _refused(error, say)
+        return
+    page = router(say, REVIEW if mine else NAVIGATION)
     state.arrive(page.url_path)
     say = state.words()
     st.logo(str(STATIC / "logo.svg"), size="large")
-    sidebar(say)
+    sidebar(say, is_review=mine is not None)
     with state.told():
         page.run()
+
+
+def _refused(error: EngineError, say: Words) -> None:
+    """Whoever is looking is nobody we know: no page, no name, no list."""
+
+    def told() -> None:
+        with state.told():
+            raise error
+
+    st.navigation([st.Page(told, title=say("app"), default=True)], position="hidden").run()
 
 
 if __name__ == "__main__":

@@ -286,10 +286,10 @@ class Acts:
         return self.may_write and self.here.is_newest
 
     def walk(self, key: str) -> Fired:
-        return _on(key, "turn", lambda turn: state.go(turn=None if turn >= self.here.stream.turns else turn))
+        return on(key, "turn", lambda turn: state.go(turn=None if turn >= self.here.stream.turns else turn))
 
     def read(self, key: str) -> Fired:
-        return _on(key, "page", lambda page: state.go(page=None if page == self.here.page else page))
+        return on(key, "page", lambda page: state.go(page=None if page == self.here.page else page))
 
     def close(self) -> None:
         state.go(page=None)
@@ -297,13 +297,13 @@ class Acts:
     def mark(self, key: str) -> Fired | None:
         if not self.may_write:
             return None
-        return _on(key, "mark", lambda fired: mark(self.here, fired["turn"], fired["important"], self.say))
+        return on(key, "mark", lambda fired: mark(self.here, fired["turn"], fired["important"], self.say))
 
     def recall(self, key: str) -> Fired:
-        return _on(key, "recall", lambda name: recall(self.here, name, self.say))
+        return on(key, "recall", lambda name: recall(self.here, name, self.say))
 
 
-def _on(key: str, name: str, act: Callable[[Any], None]) -> Fired:
+def on(key: str, name: str, act: Callable[[Any], None]) -> Fired:
     """A component's callback: `act` with what it fired, if it fired this."""
 
     def fired() -> None:
@@ -322,7 +322,7 @@ def mark(here: Place, turn: int, important: bool, say: Words) -> None:
         Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run).mark(
             turn, important
         )
-        _note(say("done.marked" if important else "done.unmarked", turn=turn), "star")
+        note(say("done.marked" if important else "done.unmarked", turn=turn), "star")
 
 
 def recall(here: Place, name: str, say: Words) -> None:
@@ -333,7 +333,7 @@ def recall(here: Place, name: str, say: Words) -> None:
         engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
         record = engine.recall(name)
         words = engine.pager.journal.words
-        _note(_told(record, say, [words(part.text) for part in record.opened]), "history")
+        note(_told(record, say, [words(part.text) for part in record.opened]), "history")
 
 
 def bookmark(here: Place, page: int, keywords: Sequence[str] | None, weight: float | None, say: Words) -> None:
@@ -344,7 +344,7 @@ def bookmark(here: Place, page: int, keywords: Sequence[str] | None, weight: flo
     with _toasted(say):
         engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
         mark = engine.bookmark(page, keywords, weight=weight)
-        _note(say("done.bookmark", stub=engine.pager.journal.words(mark.stub)), "bookmark")
+        note(say("done.bookmark", stub=engine.pager.journal.words(mark.stub)), "bookmark")
 
 
 def undo_bookmark(here: Place, page: int, say: Words) -> None:
@@ -354,7 +354,7 @@ def undo_bookmark(here: Place, page: int, say: Words) -> None:
     with _toasted(say):
         engine = Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run)
         mark = engine.undo_bookmark(page)
-        _note(say("done.bookmark_undone", stub=engine.pager.journal.words(mark.stub)), "undo")
+        note(say("done.bookmark_undone", stub=engine.pager.journal.words(mark.stub)), "undo")
 
 
 def change(here: Place, settings: dict[str, Any], say: Words) -> None:
@@ -364,7 +364,7 @@ def change(here: Place, settings: dict[str, Any], say: Words) -> None:
     with _toasted(say):
         Engine.open(state.open_store(), user=here.scope.user, conversation=here.scope.conversation).change(**settings)
         told = ", ".join(f"{name}={value}" for name, value in settings.items())
-        _note(say("done.changed", settings=told), "tune")
+        note(say("done.changed", settings=told), "tune")
     state.go(run=here.scope.run)  # a live run may have begun: the reader stays with this one
     st.session_state[WHOLE] = True
 
@@ -383,7 +383,8 @@ WHOLE = "_whole"  # session: the sidebar is to be drawn again too
 NOTES = "_notes"  # session: what acts have to tell; a callback of a fragment may not draw
 
 
-def _note(text: str, icon: str) -> None:
+def note(text: str, icon: str) -> None:
+    """What an act has to tell, shown when the page is drawn next."""
     st.session_state.setdefault(NOTES, []).append((escaped(text), f":material/{icon}:"))
 
 
@@ -401,4 +402,4 @@ def _toasted(say: Words) -> Iterator[None]:
     try:
         yield
     except EngineError as error:
-        _note(f"{say('error.other')}: {visible(str(error), 300)}", "error")
+        note(f"{say('error.other')}: {visible(str(error), 300)}", "error")

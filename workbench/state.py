@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,6 +26,8 @@ from memory.earlier import earlier as earlier_questions
 from memory.errors import EngineError, NotFound, StoreReadOnly
 from memory.events import TurnMarked
 from memory.scope import LIVE, RECORDED, Scope
+from memory.stores import census
+from memory.stores.census import Counted
 from memory.stores.sql import Store, Stream, default_path
 from memory.stores.vector_source import StoredVectors
 from memory.trial import Trial
@@ -32,6 +35,7 @@ from workbench import access, components
 from workbench.review_link import Reviewer
 from workbench.views import diff as diff_view
 from workbench.views import evictions as evictions_view
+from workbench.views import overview as overview_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import review as review_view
 from workbench.views import turn as turn_view
@@ -40,6 +44,7 @@ from workbench.views import window as window_view
 from workbench.views.conversations import ConversationRow, conversations
 from workbench.views.diff import DiffView
 from workbench.views.evictions import EvictionsView
+from workbench.views.overview import ConversationFigures, OverviewView, UserRow
 from workbench.views.retrieval import RetrievalView
 from workbench.views.review import ReviewView
 from workbench.views.rows import ChatRow
@@ -53,8 +58,10 @@ READONLY_VARIABLE = "MEMORY_WORKBENCH_READONLY"
 PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
 OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
+OF_STORE = ("seek", "who", "sort", "from")  # of the overview: in no other page's address
 KEYS = (
     *OVER_TIME,
+    *OF_STORE,
     "user",
     "conv",
     "run",
@@ -71,6 +78,7 @@ KEYS = (
     "lang",
 )
 ASKED = ("q", "expect", "try")  # of the Why page: in no other's address, and there again when one comes back
+OWN_KEYS = {**dict.fromkeys(ASKED, "why"), **dict.fromkeys(OF_STORE, "overview")}
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 V = TypeVar("V")
@@ -145,7 +153,7 @@ def arrive(page: str) -> None:
         added = {key: value for key, value in kept.items() if key not in here}
         here |= added
         for key, value in added.items():
-            if page == "why" or key not in ASKED:
+            if key not in OWN_KEYS or OWN_KEYS[key] == page:
                 address[key] = value
     session[SHOWN_PAGE], session[KEPT] = page, here
 
@@ -255,6 +263,52 @@ def all_conversations() -> tuple[ConversationRow, ...]:
 @lru_cache(maxsize=4)
 def _conversations(store: Store, seq: int, generation: int) -> tuple[ConversationRow, ...]:
     return conversations(store)
+
+
+def overview() -> OverviewView:
+    """Of the whole store, for a developer; each run's records are counted once a version."""
+    if (mine := reviewer()) is not None:
+        raise Missing("user", [mine.user], name="*")
+    store = open_store()
+    return _overview(store, store.last_seq(), store.generation())
+
+
+@lru_cache(maxsize=4)
+def _overview(store: Store, seq: int, generation: int) -> OverviewView:
+    return overview_view.overview(store, _counts)
+
+
+_COUNTED: dict[tuple[str, int], tuple[int, Counted]] = {}  # by store and run: its version then, and what it held
+
+
+def _counts(store: Store, streams: Sequence[Stream]) -> dict[int, Counted]:
+    path = str(store.path)
+    moved = [s for s in streams if _COUNTED.get((path, s.id), (-1, None))[0] != s.version]
+    found = census.counted(store, moved)
+    _COUNTED.update({(path, s.id): (s.version, found[s.id]) for s in moved})
+    return {s.id: _COUNTED[path, s.id][1] for s in streams}
+
+
+def users(view: OverviewView, names: Sequence[str]) -> tuple[UserRow, ...]:
+    """What is remembered about these, counted."""
+    store = open_store()
+    versions = {s.scope.user: s.version for s in store.streams(own=True) if s.scope == Scope.own(s.scope.user)}
+    return tuple(_user(store, view, name, versions.get(name, 0)) for name in names)
+
+
+@lru_cache(maxsize=500)
+def _user(store: Store, view: OverviewView, name: str, version: int) -> UserRow:
+    return overview_view.user_row(view, name, store.knowledge(name))
+
+
+def course(row: ConversationFigures) -> tuple[int, ...]:
+    store = open_store()
+    return _course(store, row.user, row.conversation, row.last_at, store.generation())
+
+
+@lru_cache(maxsize=50)
+def _course(store: Store, user: str, conversation: str, last_at: datetime, generation: int) -> tuple[int, ...]:
+    return overview_view.course(store, user, conversation)
 
 
 # ── the place ─────────────────────────────────────────────────────────────────────────────────────────
@@ -507,8 +561,9 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 def forget() -> None:
     """Drop everything that is kept, stores too."""
     for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view, _review,
-                 _why, _tried, _earlier):  # fmt: skip
+                 _why, _tried, _earlier, _overview, _user, _course):  # fmt: skip
         kept.cache_clear()
+    _COUNTED.clear()
 
 
 # ── what cannot be shown ──────────────────────────────────────────────────────────────────────────────

@@ -33,7 +33,7 @@ def where(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", [entry.name for group in NAVIGATION.values() for entry in group])
+@pytest.mark.parametrize("path", ["" if entry.is_default else entry.name for group in NAVIGATION.values() for entry in group])
 def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
     page = visit(server, path, scheme=scheme, turn=100, **ANA)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"\w"), timeout=SOON)
@@ -43,7 +43,7 @@ def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
 
 
 def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):
-    page = visit(server, locale="zh-CN", **LIN)
+    page = visit(server, "live", locale="zh-CN", **LIN)
     expect(page.get_by_role("heading", level=1)).to_have_text("实时窗口", timeout=SOON)
     page.get_by_text("English", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Live window", timeout=SOON)
@@ -51,7 +51,7 @@ def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):
 
 
 def test_walking_by_keyboard(server, visit):
-    page = visit(server, **ANA)
+    page = visit(server, "live", **ANA)
     where(page, "Turn 191 of 191")
     for key, turn in [
         ("ArrowLeft", 190),
@@ -77,7 +77,7 @@ def test_an_address_opens_the_same_turn_and_the_scope_goes_along(server, visit):
 
 
 def test_a_click_reads_a_page(server, visit):
-    page = visit(server, **ANA)
+    page = visit(server, "live", **ANA)
     page.get_by_role("button", name=re.compile(r"^p\d+ · resident")).first.click()
     expect(page.get_by_text("When it came and left, and why")).to_be_visible(timeout=SOON)
     assert "page=" in page.url
@@ -86,13 +86,13 @@ def test_a_click_reads_a_page(server, visit):
 
 
 def test_a_stub_leads_to_its_page_and_to_the_recall(own_server, visit):
-    page = visit(own_server, **ANA)
+    page = visit(own_server, "live", **ANA)
     page.get_by_role("button", name=re.compile("^p3: ")).click()
     expect(page.get_by_text("What it says")).to_be_visible(timeout=SOON)
 
 
 def test_saying_something_and_marking_it(own_server, visit):
-    page = visit(own_server, **ANA)
+    page = visit(own_server, "live", **ANA)
     box = page.get_by_placeholder(re.compile("Say something"))
     box.fill("Please remember that the piano goes to my sister.")
     box.press("Enter")
@@ -107,7 +107,7 @@ def test_saying_something_and_marking_it(own_server, visit):
 
 
 def test_the_page_follows_while_two_others_write(own_server, visit):
-    page = visit(own_server, **ANA)
+    page = visit(own_server, "live", **ANA)
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITE, str(own_server.store), name, "3"], cwd="/")
         for name in ("Bo", "Cy")
@@ -118,7 +118,7 @@ def test_the_page_follows_while_two_others_write(own_server, visit):
 
 
 def test_a_past_turn_stays_and_tells_what_is_newer(own_server, visit):
-    page = visit(own_server, turn=100, **ANA)
+    page = visit(own_server, "live", turn=100, **ANA)
     where(page, "Turn 100 of")
     subprocess.run([sys.executable, "-c", WRITE, str(own_server.store), "Bo", "1"], cwd="/", check=True, timeout=240)
     expect(page.get_by_role("button", name="93 newer turns →")).to_be_visible(timeout=SOON)
@@ -162,14 +162,14 @@ def _status(url: str) -> int:
 
 
 def test_the_token_leaves_the_address(server, visit):
-    page = visit(server, **ANA)
+    page = visit(server, "live", **ANA)
     assert "token" not in page.url
     cookies = [c for c in page.context.cookies() if c["name"].startswith("memory_workbench")]
     assert [(c["httpOnly"], c["sameSite"]) for c in cookies] == [(True, "Strict")]
 
 
 def test_an_idle_page_costs_nothing(server, visit):
-    page = visit(server, **ANA)
+    page = visit(server, "live", **ANA)
     where(page, "Turn 191 of 191")
     page.wait_for_timeout(2_000)
     before = _cpu_s(server.process.pid)

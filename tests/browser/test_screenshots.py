@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from workbench.app import NAVIGATION
-
 pytestmark = [pytest.mark.browser, pytest.mark.screenshots]
 
 OUT = Path(__file__).resolve().parents[2] / "artifacts" / "screenshots"
 SCENES = {
-    "live": ("", {}),
-    "live_past": ("", {"turn": 78, "page": 3}),
+    "overview": ("", {}),
+    "live": ("live", {}),
+    "live_past": ("live", {"turn": 78, "page": 3}),
     "turn": ("turn", {}),
     "diff": ("diff", {"a": 89, "b": 90}),
     "evictions": ("evictions", {}),
@@ -22,7 +21,6 @@ SCENES = {
     "graph": ("graph", {"node": "f3"}),
     "why": ("why", {"expect": "budget", "turn": 70}),
     "review": ("review", {}),
-    **({"overview": ("overview", {})} if any(e.name == "overview" for g in NAVIGATION.values() for e in g) else {}),
 }
 WHO = {"en": {"user": "ana", "conv": "house-move"}, "zh": {"user": "lin", "conv": "tea-shop"}}
 TURNS = {"en": {"turn": 98}, "zh": {"turn": 137}}  # steps in which pages left and came back

@@ -35,7 +35,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
         for name, value in query.items():
             at.query_params[name] = value
         at.run()
-        if page != "live":
+        if page != "overview":
             at.switch_page(f"../pages/{page}.py").run()
         return at
 

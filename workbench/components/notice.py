@@ -7,6 +7,7 @@ import streamlit as st
 from memory import errors
 from memory.errors import EngineError
 from workbench import state
+from workbench.review_link import LinkRefused
 from workbench.words import Words, escaped, visible
 
 TROUBLES: tuple[tuple[type[EngineError], str], ...] = (
@@ -24,12 +25,22 @@ def trouble(error: EngineError, say: Words) -> None:
     if isinstance(error, state.Missing):
         missing(error, say)
         return
+    if isinstance(error, LinkRefused):
+        refused(error, say)
+        return
     name = next((name for kind, name in TROUBLES if isinstance(error, kind)), "other")
     with st.container(border=True, key="trouble"):
         st.markdown(f"#### :material/error: {say(f'error.{name}')}")
         st.caption(say("error.nothing_lost"))
         st.code(visible(str(error), 4_000), language=None, wrap_lines=True)
         st.button(say("error.retry"), icon=":material/refresh:", key="retry")
+
+
+def refused(error: LinkRefused, say: Words) -> None:
+    """A review link that lets nobody in: why, and what to do."""
+    with st.container(border=True, key="refused"):
+        st.markdown(f"#### :material/key_off: {say(f'review.link.{error.why}')}")
+        st.markdown(say(f"review.link.{error.why}.says"))
 
 
 def missing(error: state.Missing, say: Words) -> None:

@@ -261,7 +261,7 @@ def _wanted(
 def fact(
     store: Store, user: str, number: int, *, conversation: str = "", k: Knowledge | None = None
 ) -> FactView:  # fmt: skip
-    """`k`: what is known, where that was read already. Raises NotFound, also for another conversation's working fact."""
+    """`k`: what is known, if that is at hand. Raises NotFound, also for another conversation's working fact."""
     k = store.knowledge(user) if k is None else k
     found = fact_of(k, number)
     if found.layer == "working" and found.conversation != conversation:

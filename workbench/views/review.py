@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -108,7 +108,11 @@ class ReviewView(Shown):
     questions: tuple[Question, ...]
     changes: tuple[Changed, ...]  # the newest first
     erased: int  # of which nothing is left
-    switched_at: datetime | None = field(default=None)
+
+    @property
+    def nothing(self) -> bool:
+        """Neither is anything remembered, nor was it ever."""
+        return not (self.entries or self.aside or self.past or self.changes)
 
     def entry(self, fact: int) -> Entry | None:
         return next((e for e in (*self.entries, *self.aside, *self.past) if e.fact == fact), None)

@@ -1,0 +1,38 @@
+"""The start: what this is, the conversations, the users, and whether the store is well."""
+
+import streamlit as st
+
+from workbench import live, state
+from workbench.components import notice, overview
+from workbench.components.heading import heading
+
+
+@st.fragment(key=live.WINDOW)
+def start() -> None:
+    say = state.words()
+    live.begin()
+    overview.follow_doors()
+    with state.told():
+        here = state.place()
+        if here is None:
+            notice.empty(say)
+            return
+        view, found = state.overview(), overview.looked()
+        heading(say("overview.title"), say("overview.says"), [], say)
+        overview.latest(view, say)
+        overview.figures(view, found, say)
+        with st.container(border=True):
+            overview.conversations(view, say)
+        left, right = st.columns([1, 1], gap="medium")
+        with left.container(border=True, height="stretch"):
+            overview.well(view, found, say)
+        with right.container(border=True, height="stretch"):
+            overview.users(view, say)
+            overview.folder(view, found, say)
+        if found.failed:
+            with st.container(border=True):
+                overview.failures(found, say)
+        live.followed(here)
+
+
+start()
