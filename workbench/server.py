@@ -325,8 +325,9 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
     os.environ[GATE_VARIABLE] = secret
     gate = [] if base else [Middleware(TokenGate, token=token, store=store, secret=secret)]
     prefix = f"/{base}" if base else ""
-    paths = [f"{prefix}/", *(f"{prefix}/{entry.name}" for group in NAVIGATION.values() for entry in group)]
-    routes = [Route(f"{prefix}/events", pulse.stream), *(Route(path, _document) for path in paths)]
+    entries = [entry for group in NAVIGATION.values() for entry in group]
+    pages = [Route(f"{prefix}/{entry.name}", _start if entry.is_default else _document) for entry in entries]
+    routes = [Route(f"{prefix}/events", pulse.stream), Route(f"{prefix}/", _document), *pages]
     return st.App(APP, middleware=gate, routes=routes, lifespan=lifespan)
 
 
@@ -354,6 +355,12 @@ def _html() -> str:
 def _document(request: Request) -> Response:
     """The one document of all pages: every page lies directly below the root."""
     return HTMLResponse(_html(), headers={"cache-control": "no-cache"})
+
+
+def _start(request: Request) -> Response:
+    """The start page lies at the root, and is found by its name as well."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return Response(status_code=307, headers={"location": f"./{query}"})
 
 
 def _address(base: str, token: str) -> str:

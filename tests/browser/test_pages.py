@@ -33,7 +33,7 @@ def where(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["" if entry.is_default else entry.name for group in NAVIGATION.values() for entry in group])
+@pytest.mark.parametrize("path", [entry.name for group in NAVIGATION.values() for entry in group])
 def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
     page = visit(server, path, scheme=scheme, turn=100, **ANA)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"\w"), timeout=SOON)
