@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import compare, notice
 from workbench.components.diff import diff
+from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.heading import heading
 
@@ -23,6 +24,7 @@ def changes() -> None:
         view = state.difference(here, chosen)
         facts(compare.figures(view, say), key="diff_figures", large=True)
         compare.told_settings(view, say)
+        export(view.to_df, f"prompt diff {here.row.conversation}", say, key="diff", drawing=view)
         with st.container(border=True):
             layout = compare.head(view, say)
             diff(view, say, key="diff", layout=layout)

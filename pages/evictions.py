@@ -4,6 +4,7 @@ import streamlit as st
 
 from workbench import live, state
 from workbench.components import costs, notice
+from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.heading import heading
 from workbench.components.reading import beside
@@ -21,7 +22,9 @@ def left() -> None:
         view, acts = state.evictions(here), live.Acts(here, say)
         heading(say("evictions.title"), here.row.title, [], say)
         facts(costs.figures(view, say), key="costs", large=True)
-        state.door("why", say("why.door"), "troubleshoot")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            state.door("why", say("why.door"), "troubleshoot")
+            export(lambda: view.rows, f"evictions {here.row.conversation}", say, key="evictions", drawing=view)
         rows, page = st.columns([1.5, 1], gap="medium") if here.page else (st.container(), None)
         with rows.container(border=True):
             costs.table(view, say, acts.read("costs_table"))
