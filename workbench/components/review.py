@@ -32,7 +32,7 @@ TABS = ("now", "past", "changes")
 
 def head(view: ReviewView, say: Words, acts: Acts, until: datetime | None, *, may_write: bool) -> None:
     """`until` is the end of a reviewer's link; a developer has none."""
-    left, right = st.columns([1.9, 1], vertical_alignment="center", gap="medium")
+    left, right = st.columns([1.3, 1], vertical_alignment="center", gap="medium")
     with left:
         st.title(say("review.title") if until else escaped(say("review.title.of", user=view.user)), anchor=False)
         if until:
@@ -193,8 +193,8 @@ def _line(e: Entry, say: Words, acts: tuple[str, ...], *, quiet: bool = False) -
 def _who(said: Said, say: Words) -> str:
     """Who said it, and where."""
     who = {"user": "you_said", "assistant": "they_said"}.get(said.by, "it_read")
-    where = say("review.in", title=said.conversation) if said.conversation else ""
-    return " ".join(filter(None, (say(f"review.{who}"), where))) + ("：" if say.language == "zh" else ":")
+    told = say(f"review.{who}.in", title=said.conversation) if said.conversation else say(f"review.{who}")
+    return told + ("：" if say.language == "zh" else ":")
 
 
 def _change(c: Changed, view: ReviewView, say: Words, *, may_write: bool) -> Line:
