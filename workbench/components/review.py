@@ -198,9 +198,8 @@ def _who(said: Said, say: Words) -> str:
 
 
 def _change(c: Changed, view: ReviewView, say: Words, *, may_write: bool) -> Line:
-    told = c.after or "; ".join(filter(None, c.before))
-    if c.undoes and not told:
-        told = next((t for o in view.changes if o.number == c.undoes for t in (o.after, *o.before) if t), "")
+    undone = next((o for o in view.changes if o.number == c.undoes), c)  # an undo is told by what it took back
+    told = undone.after or "; ".join(filter(None, undone.before))
     cause = say.term("review.cause", c.cause)
     was = [say("review.was", text=t) for t in c.before if t] if c.after else []
     about = [*was, f"{day(c.at, say)}, {c.at.astimezone(say.zone):%H:%M}", say(f"review.by.{c.by}")]

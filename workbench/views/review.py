@@ -24,6 +24,7 @@ from memory.language import sentences
 from memory.scope import OWN, Scope
 from memory.show import Shown, rows, table
 from memory.stores.sql import Store
+from memory.topic import FILLER
 from workbench.views.conversations import conversations
 
 GROUPS = ("about", "people", "likes", "plans", "decisions", "answers", "else", "here")
@@ -260,7 +261,8 @@ def _sentence(text: str, s: Source) -> str:
     """The whole sentences that hold the span."""
     around = [(a, b) for a, b in sentences(text) if a < max(s.end, s.start + 1) and s.start < b]
     start, end = (around[0][0], around[-1][1]) if around else (s.start, s.end)
-    return text[start:end].strip()[:QUOTE]
+    said = text[start:end].strip()
+    return said[:QUOTE] if said.strip(f"{FILLER} \n") else ""  # erased: no word of it is left
 
 
 def _uses(store: Store, user: str) -> dict[int, tuple[datetime, str]]:
