@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import notice, overview
 from workbench.components.heading import heading
+from workbench.components.symptoms import symptoms
 
 
 @st.fragment(key=live.WINDOW)
@@ -23,6 +24,8 @@ def start() -> None:
         overview.figures(view, found, say)
         with st.container(border=True):
             overview.conversations(view, say)
+        with st.container(border=True):
+            symptoms(here, say)
         left, right = st.columns([1, 1], gap="medium")
         with left.container(border=True, height="stretch"):
             overview.well(view, found, say)

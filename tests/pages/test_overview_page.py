@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from memory.diagnosis import SYMPTOMS
 from memory.scope import Scope
 from memory.stores.jobs import FAILED, claim, enqueue, failed, jobs
 from memory.stores.sql import Store
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
+from workbench.words import LANGUAGES
 
 Run = Callable[..., AppTest]
 NOON = datetime(2026, 12, 2, 12, tzinfo=UTC)
@@ -88,3 +90,20 @@ def test_a_failed_job_stands_there_with_its_reason_and_only_a_writer_may_try_it_
     at.run()
     assert not at.exception
     assert given(at, ".grid", "Jobs that failed")["columns"][-1]["kind"] == "text"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("symptom", SYMPTOMS)
+def test_every_symptom_has_its_checks_with_figures(app: Run, demo: Path, symptom: str, lang: str):
+    at = app(demo, "overview", user="ana", conv="house-move", symptom=symptom, lang=lang)
+    assert not at.exception
+    tables = [json.loads(e.proto.json)[0] for e in at.get("bidi_component") if e.proto.component_name.endswith("grid")]
+    checks = next(t for t in tables if [c["key"] for c in t["columns"]] == ["name", "says", "try"])
+    assert len(checks["rows"]) == len(SYMPTOMS[symptom])
+    assert all(row["cells"][0]["tone"] in ("ok", "warn", "quiet") for row in checks["rows"])
+
+
+def test_a_symptom_that_is_not_known_is_told_with_those_that_are(app: Run, demo: Path):
+    at = app(demo, "overview", user="ana", conv="house-move", symptom="grumpy")
+    assert not at.exception
+    assert any("keeps the old value" in text.value for text in at.text)

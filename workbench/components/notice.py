@@ -60,7 +60,8 @@ def _leave(what: str) -> None:
                "fact": ("fact", "beside"), "fact_number": ("fact", "beside"),
                "beside_number": ("beside",), "lanes_number": ("lanes",), "layer": ("layer",), "state": ("state",),
                "kinds": ("kinds",), "behind": ("behind",), "depth": ("depth",), "day": ("since", "until"),
-               "axis": ("axis",), "valid_moment": ("valid",), "recorded_moment": ("recorded",)}  # fmt: skip
+               "axis": ("axis",), "valid_moment": ("valid",), "recorded_moment": ("recorded",),
+               "symptom": ("symptom",)}  # fmt: skip
     state.go(**dict.fromkeys(depends.get(what, ("turn", "page")), None))
 
 
