@@ -58,9 +58,9 @@ def _diagnosed(store: Store, scope: Scope, symptom: str) -> Diagnosis:
 
 def _checks(found: Diagnosis, say: Words) -> None:
     columns = [
-        Column("name", say("symptoms.check")),
-        Column("says", say("symptoms.measured")),
-        Column("try", say("symptoms.try")),
+        Column("name", say("symptoms.check"), "long"),
+        Column("says", say("symptoms.measured"), "long"),
+        Column("try", say("symptoms.try"), "long"),
     ]
     lines = [
         Line(

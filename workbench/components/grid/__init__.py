@@ -19,7 +19,7 @@ _grid = part("grid")
 class Column:
     key: str
     label: str
-    kind: str = "text"  # num: figures, to the right; act: a button that says the cell's words
+    kind: str = "text"  # num: to the right; long: may take lines; act: a button with the cell's words
     sorts: bool = False
     says: str = ""
 
