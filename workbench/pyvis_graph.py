@@ -242,6 +242,9 @@ def drawn(
     return made_nodes, made_edges, OPTIONS
 
 
+CODE_PATH = "vis-network.js"  # beside the pages, where our own server serves
+
+
 @cache
 def library() -> str:
     """vis-network's code, as it comes in pyvis' package: it defines the global `vis`."""

@@ -40,6 +40,7 @@ from memory.journal import utc_now
 from memory.stores.sql import Store, default_path
 from workbench.access import DEVELOPER_HEADER, GATE_VARIABLE, ONLY_VARIABLE, REVIEWER_HEADER
 from workbench.app import NAVIGATION
+from workbench.pyvis_graph import CODE_PATH, library
 from workbench.review_link import PARAMETER, LinkRefused, Reviewer, key_of, opened
 from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, warm
 from workbench.words import Words, language_of
@@ -328,6 +329,7 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
     entries = [entry for group in NAVIGATION.values() for entry in group]
     pages = [Route(f"{prefix}/{entry.name}", _start if entry.is_default else _document) for entry in entries]
     routes = [Route(f"{prefix}/events", pulse.stream), Route(f"{prefix}/", _document), *pages]
+    routes.append(Route(f"{prefix}/{CODE_PATH}", _drawing))
     return st.App(APP, middleware=gate, routes=routes, lifespan=lifespan)
 
 
@@ -361,6 +363,11 @@ def _start(request: Request) -> Response:
     """The start page lies at the root, and is found by its name as well."""
     query = f"?{request.url.query}" if request.url.query else ""
     return Response(status_code=307, headers={"location": f"./{query}"})
+
+
+def _drawing(request: Request) -> Response:
+    """The code that draws graphs, half a megabyte: a browser asks for it once an hour, and not with each change."""
+    return Response(library(), media_type="text/javascript", headers={"cache-control": "private, max-age=3600"})
 
 
 def _address(base: str, token: str) -> str:

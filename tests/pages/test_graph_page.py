@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from memory import Engine
@@ -15,7 +18,9 @@ from memory.facts import Candidate
 from memory.longterm import LongTerm
 from memory.models.chat import Answer
 from memory.stores.sql import Store
-from workbench.pyvis_graph import SHAPES
+from workbench import state
+from workbench.pyvis_graph import SHAPES, library
+from workbench.server import _drawing
 
 Run = Callable[..., AppTest]
 ANA = {"user": "ana", "conv": "house-move"}
@@ -146,16 +151,20 @@ def test_nodes_that_stay_keep_their_place_when_others_come_and_go(app: Run, demo
     assert after == {node: before[node] for node in after}
 
 
-def test_the_code_that_draws_is_the_same_at_each_run_so_a_browser_is_sent_it_once(app: Run, demo: Path):
+def test_our_server_serves_the_code_that_draws_and_no_run_of_the_page_carries_it(
+    app: Run, demo: Path, monkeypatch: pytest.MonkeyPatch
+):
     at = app(demo, "graph", **ANA)
-    vis = [e.proto for e in at.get("bidi_component") if e.proto.component_name.endswith(".vis")]
-    at.query_params["kinds"] = "claim"
+    assert "vis" in parts(at), "a plain streamlit has no route of ours: a part carries the code"
+    assert drawn(at)["code"] == ""
+    monkeypatch.setenv(state.PUSH_VARIABLE, "1")
     at.run()
-    again = [e.proto for e in at.get("bidi_component") if e.proto.component_name.endswith(".vis")]
-    assert vis[0].js_content
-    assert vis[0].SerializeToString() == again[0].SerializeToString()
+    assert not at.exception
+    assert "vis" not in parts(at)
     own = next(e.proto for e in at.get("bidi_component") if e.proto.component_name.endswith(".network"))
     assert len(own.js_content) < 20_000
+    served = TestClient(Starlette(routes=[Route(f"/{drawn(at)['code']}", _drawing)])).get("/vis-network.js")
+    assert (served.text, served.headers["content-type"].partition(";")[0]) == (library(), "text/javascript")
 
 
 def test_for_reading_only_it_shows_the_same(app: Run, demo: Path, monkeypatch: pytest.MonkeyPatch):

@@ -18,7 +18,14 @@ from workbench.server import TokenGate, serve
 
 LAUNCH = "the-launch-token"
 SECRET = "of-this-process"
-CLOSED = ["/events", "/_stcore/metrics", "/_stcore/agent/interact", "/_stcore/upload_file/a/b", "/static/../events"]
+CLOSED = [
+    "/events",
+    "/vis-network.js",
+    "/_stcore/metrics",
+    "/_stcore/agent/interact",
+    "/_stcore/upload_file/a/b",
+    "/static/../events",
+]
 PAGE = ["/", "/_stcore/stream", "/_stcore/host-config", "/static/js/index.js", "/app/static/logo.svg", "/media/a.json"]
 ELSEWHERE = ["/turn", "/review", "/evictions", "/live"]
 

@@ -1,10 +1,12 @@
 """A graph, drawn by vis-network: nodes stand where Python put them; a click names a node or an edge.
 
-vis-network's code comes out of pyvis' package, in a part of its own that never changes: a browser is sent it once.
+vis-network's code comes out of pyvis' package: our own server serves it beside the pages; under a plain `streamlit run`
+a part of its own carries it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -13,6 +15,7 @@ import streamlit as st
 
 from workbench import pyvis_graph
 from workbench.components import HTML, part
+from workbench.state import PUSH_VARIABLE
 from workbench.views.graph import Drawing
 from workbench.words import Words, visible
 
@@ -44,7 +47,9 @@ def network(
     on_node: Callable[[], None], key: str = "network",
 ) -> Any:  # fmt: skip
     """`node` of the result is the node or edge that was clicked; "" is the paper between them."""
-    _library()(key=f"{key}_vis")
+    is_served = bool(os.environ.get(PUSH_VARIABLE))
+    if not is_served:
+        _library()(key=f"{key}_vis")
     nodes, edges, options = pyvis_graph.drawn(drawing.nodes, drawing.edges, where, selected)
     for each in nodes:
         each["label"] = visible(each["label"], 60)
@@ -58,6 +63,7 @@ def network(
             "edges": edges,
             "options": options,
             "selected": selected,
+            "code": pyvis_graph.CODE_PATH if is_served else "",
             "about": f"{drawing.scope} {drawing.centre} {drawing.depth} {sorted(drawing.counts.items())}",
             "alt": visible(alt, 1_000),
             "words": {name: say(f"graph.{name}") for name in ("nearer", "farther", "fit", "drawing")},

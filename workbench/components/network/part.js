@@ -1,4 +1,4 @@
-// vis-network draws on a canvas: words are painted there, never made into HTML. It is there once its own part has run.
+// vis-network draws on a canvas: words are painted there, never made into HTML. Its code is fetched, or brought by another part.
 const alive = new Map();
 const READY = "memory-workbench-vis";
 
@@ -15,7 +15,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   if (globalThis.vis?.Network) root.redraw();
   else if (!root.waits) {
     root.waits = true;
-    globalThis.addEventListener(READY, () => root.redraw(), { once: true });
+    if (data.code) import(new URL(data.code, location.href).href).then(() => root.redraw());
+    else globalThis.addEventListener(READY, () => root.redraw(), { once: true });
   }
 }
 
