@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench import live, state
-from workbench.components import notice, overview
+from workbench.components import overview
 from workbench.components.heading import heading
 from workbench.components.symptoms import symptoms
 
@@ -15,9 +15,8 @@ def start() -> None:
     overview.follow_doors()
     with state.told():
         here = state.place()
-        if here is None:
-            notice.empty(say)
-            return
+        if here is None:  # nothing to look over: the page that a conversation begins on
+            st.switch_page(state.pages_folder() / "live.py", query_params=state.link())
         view, found = state.overview(), overview.looked()
         heading(say("overview.title"), say("overview.says"), [], say)
         overview.latest(view, say)
