@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench import live, state
-from workbench.components import diagnosis, notice
+from workbench.components import notice, why
 from workbench.components.earlier import like
 from workbench.components.heading import heading
 from workbench.components.histogram import histogram
@@ -32,10 +32,10 @@ def asked() -> None:
             st.info(say("no_decisions"), icon=":material/info:")
             return
         with st.container(border=True):
-            diagnosis.ask(here, say)
-            diagnosis.examples(state.why_examples(here), say)
+            why.ask(here, say)
+            why.examples(state.why_examples(here), say)
         scrubber(here.at, here.stream.turns, window.step, window.steps, say, acts.walk("scrubber"))
-        view = diagnosis.diagnosed(here, say)
+        view = why.diagnosed(here, say)
         if view is not None:
             found(view, here, say, acts)
             with st.container(border=True):
@@ -48,8 +48,8 @@ def asked() -> None:
 
 def found(view: WhyView, here: Place, say: Words, acts: live.Acts) -> None:
     with st.container(border=True):
-        diagnosis.answer(view, say)
-    diagnosis.tried(view, here, say, acts)
+        why.answer(view, say)
+    why.tried(view, here, say, acts)
     left, right = st.columns([1.2, 1], gap="medium")
     with left.container(border=True, height="stretch"):
         section(say("why.stages"), "stacks", says=say("why.stages.says"))
@@ -67,7 +67,7 @@ def measured(view: WhyView, say: Words, acts: live.Acts) -> None:
     if not view.scores:
         section(say("why.scores.pages"), "bar_chart")
         st.caption(say("why.scores.none"))
-    diagnosis.remedies(view, say)
+    why.remedies(view, say)
 
 
 asked()
