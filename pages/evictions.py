@@ -3,35 +3,29 @@
 import streamlit as st
 
 from workbench import live, state
-from workbench.components import costs, notice
+from workbench.components import costs
 from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.heading import heading
 from workbench.components.reading import beside
+from workbench.state import Place
+from workbench.words import Words
 
 
-@st.fragment(key=live.WINDOW)
-def left() -> None:
-    say = state.words()
-    live.begin()
-    with state.told():
-        here = state.place()
-        if here is None or not here.stream.turns:
-            notice.empty(say) if here is None else notice.quiet(say("trace.none"), say("trace.none.says"))
-            return
-        view, acts = state.evictions(here), live.Acts(here, say)
-        heading(say("evictions.title"), here.row.title, [], say)
-        facts(costs.figures(view, say), key="costs", large=True)
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            state.door("why", say("why.door"), "troubleshoot")
-            export(lambda: view.rows, f"evictions {here.row.conversation}", say, key="evictions", drawing=view)
-        rows, page = st.columns([1.5, 1], gap="medium") if here.page else (st.container(), None)
-        with rows.container(border=True):
-            costs.table(view, say, acts.read("costs_table"))
-        if page is not None:
-            with page.container(border=True):
-                beside(here, say, acts, lambda: None)
-        live.followed(here)
+@live.page(turns=True)
+def left(here: Place, say: Words) -> None:
+    view, acts = state.evictions(here), live.Acts(here, say)
+    heading(say("evictions.title"), here.row.title, [], say)
+    facts(costs.figures(view, say), key="costs", large=True)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        state.door("why", say("why.door"), "troubleshoot")
+        export(lambda: view.rows, f"evictions {here.row.conversation}", say, key="evictions", drawing=view)
+    rows, page = st.columns([1.5, 1], gap="medium") if here.page else (st.container(), None)
+    with rows.container(border=True):
+        costs.table(view, say, acts.read("costs_table"))
+    if page is not None:
+        with page.container(border=True):
+            beside(here, say, acts, lambda: None)
 
 
 left()

@@ -2,40 +2,34 @@
 
 import streamlit as st
 
-from workbench import live, state
-from workbench.components import graph, notice
+from workbench import live
+from workbench.components import graph
 from workbench.components.heading import heading
+from workbench.state import Place
+from workbench.words import Words
 
 
-@st.fragment(key=live.WINDOW)
-def remembered() -> None:
-    say = state.words()
-    live.begin()
-    with state.told():
-        here = state.place()
-        if here is None:
-            notice.empty(say)
-            return
-        want, view = graph.chosen(), graph.whole(here)
-        why = graph.behind(here, want)
-        shown = graph.drawing(view, want, why)
-        heading(say("graph.title"), here.row.title, graph.badges(view, say), say)
-        with st.container(border=True):
-            graph.whose(here, want, say)
-            graph.about(why, want, say)
-            graph.filters(view, want, shown, say)
-        left, right = st.columns([1.9, 1], gap="medium") if want.node else (st.container(), None)
-        with left.container(border=True):
-            graph.notes(shown, view, say)
-            if shown.nodes:
-                graph.draw(shown, want, say)
-        if right is not None:
-            with right.container(border=True, height=690):
-                graph.panel(here, view, want, why, say)
+@live.page()
+def remembered(here: Place, say: Words) -> None:
+    want, view = graph.chosen(), graph.whole(here)
+    why = graph.behind(here, want)
+    shown = graph.drawing(view, want, why)
+    heading(say("graph.title"), here.row.title, graph.badges(view, say), say)
+    with st.container(border=True):
+        graph.whose(here, want, say)
+        graph.about(why, want, say)
+        graph.filters(view, want, shown, say)
+    left, right = st.columns([1.9, 1], gap="medium") if want.node else (st.container(), None)
+    with left.container(border=True):
+        graph.notes(shown, view, say)
         if shown.nodes:
-            with st.container(border=True):
-                graph.twin(shown, view, want, say)
-        live.followed(here)
+            graph.draw(shown, want, say)
+    if right is not None:
+        with right.container(border=True, height=690):
+            graph.panel(here, view, want, why, say)
+    if shown.nodes:
+        with st.container(border=True):
+            graph.twin(shown, view, want, say)
 
 
 remembered()

@@ -13,6 +13,7 @@ from workbench.components.reading import beside
 from workbench.components.scrubber import scrubber
 from workbench.components.stubs import stubs
 from workbench.components.token_bar import token_bar
+from workbench.state import Place
 from workbench.views.window import WindowView
 from workbench.words import Words
 
@@ -24,47 +25,43 @@ def happened(view: WindowView, say: Words, acts: live.Acts) -> None:
     feed(view.feed, say, acts.read("feed"), height=max(330, min(432, 68 * len(view.pages))))
 
 
-@st.fragment(key=live.WINDOW)
-def window() -> None:
-    say = state.words()
-    live.begin()
-    with state.told():
-        here = state.place()
-        if here is None:
-            notice.empty(say)
-            live.box(None, say)
-            return
-        view, acts = state.window(here), live.Acts(here, say)
-        heading(say("live.title"), view.title, live.badges(view, here, say), say)
-        scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
-        if not here.has_decisions:
-            live.transcript(view, here, say)
-            return
-        figures(view.metrics, say)
-        with st.container(border=True):
-            token_bar(view, say, here.page, acts.read("bar"))
-        left, right = st.columns([1.25, 1], gap="medium")
-        with left.container(border=True, height="stretch"):
-            st.markdown(f"##### :material/layers: {say('live.pages')} :gray-badge[{len(view.pages)}]")
-            page_list(view.pages, say, here.page, acts.read("pages"))
-        with right.container(border=True, height="stretch"):
-            beside(here, say, acts, lambda: happened(view, say, acts))
-        with st.container(border=True):
-            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-                st.markdown(
-                    f"##### :material/bookmarks: {say('live.stubs')} :gray-badge[{say('live.gone', gone=view.gone)}]",
-                    help=say("live.stubs.says"), width="content",
-                )  # fmt: skip
-                state.door("why", say("why.door"), "troubleshoot")
-            stubs(view.stubs, say, here.page, acts.read("stubs"), acts.recall("stubs"), acts.may_recall)
-        with st.container(border=True):
-            st.markdown(f"##### :material/forum: {say('live.chat')}")
-            chat(state.with_marks(view.chat, here), say, acts.mark("chat"), acts.read("chat"))
-            live.reply_under_way(here, say, view)
-            live.box(here, say)
-        live.followed(here)
-        if not view.running:
-            state.ahead(here, view)
+def begins(say: Words) -> None:
+    notice.empty(say)
+    live.box(None, say)
+
+
+@live.page(nothing=begins)
+def window(here: Place, say: Words) -> None:
+    view, acts = state.window(here), live.Acts(here, say)
+    heading(say("live.title"), view.title, live.badges(view, here, say), say)
+    scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+    if not here.has_decisions:
+        live.transcript(view, here, say)
+        return
+    figures(view.metrics, say)
+    with st.container(border=True):
+        token_bar(view, say, here.page, acts.read("bar"))
+    left, right = st.columns([1.25, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        st.markdown(f"##### :material/layers: {say('live.pages')} :gray-badge[{len(view.pages)}]")
+        page_list(view.pages, say, here.page, acts.read("pages"))
+    with right.container(border=True, height="stretch"):
+        beside(here, say, acts, lambda: happened(view, say, acts))
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(
+                f"##### :material/bookmarks: {say('live.stubs')} :gray-badge[{say('live.gone', gone=view.gone)}]",
+                help=say("live.stubs.says"), width="content",
+            )  # fmt: skip
+            state.door("why", say("why.door"), "troubleshoot")
+        stubs(view.stubs, say, here.page, acts.read("stubs"), acts.recall("stubs"), acts.may_recall)
+    with st.container(border=True):
+        st.markdown(f"##### :material/forum: {say('live.chat')}")
+        chat(state.with_marks(view.chat, here), say, acts.mark("chat"), acts.read("chat"))
+        live.reply_under_way(here, say, view)
+        live.box(here, say)
+    if not view.running:
+        state.ahead(here, view)
 
 
 window()

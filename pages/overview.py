@@ -6,35 +6,35 @@ from workbench import live, state
 from workbench.components import overview
 from workbench.components.heading import heading
 from workbench.components.symptoms import symptoms
+from workbench.state import Place
+from workbench.words import Words
 
 
-@st.fragment(key=live.WINDOW)
-def start() -> None:
-    say = state.words()
-    live.begin()
+def begun(say: Words) -> None:
+    """Nothing to look over: the page that a conversation begins on."""
+    st.switch_page(state.pages_folder() / "live.py", query_params=state.link())
+
+
+@live.page(nothing=begun)
+def start(here: Place, say: Words) -> None:
     overview.follow_doors()
-    with state.told():
-        here = state.place()
-        if here is None:  # nothing to look over: the page that a conversation begins on
-            st.switch_page(state.pages_folder() / "live.py", query_params=state.link())
-        view, found = state.overview(), overview.looked()
-        heading(say("overview.title"), say("overview.says"), [], say)
-        overview.latest(view, say)
-        overview.figures(view, found, say)
+    view, found = state.overview(), overview.looked()
+    heading(say("overview.title"), say("overview.says"), [], say)
+    overview.latest(view, say)
+    overview.figures(view, found, say)
+    with st.container(border=True):
+        overview.conversations(view, say)
+    with st.container(border=True):
+        symptoms(here, say)
+    left, right = st.columns([1, 1], gap="medium")
+    with left.container(border=True, height="stretch"):
+        overview.well(view, found, say)
+    with right.container(border=True, height="stretch"):
+        overview.users(view, say)
+        overview.folder(view, found, say)
+    if found.failed:
         with st.container(border=True):
-            overview.conversations(view, say)
-        with st.container(border=True):
-            symptoms(here, say)
-        left, right = st.columns([1, 1], gap="medium")
-        with left.container(border=True, height="stretch"):
-            overview.well(view, found, say)
-        with right.container(border=True, height="stretch"):
-            overview.users(view, say)
-            overview.folder(view, found, say)
-        if found.failed:
-            with st.container(border=True):
-                overview.failures(found, say)
-        live.followed(here)
+            overview.failures(found, say)
 
 
 start()

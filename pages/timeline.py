@@ -2,38 +2,32 @@
 
 import streamlit as st
 
-from workbench import live, state
-from workbench.components import notice, timeline
+from workbench import live
+from workbench.components import timeline
 from workbench.components.heading import heading
 from workbench.deciding import Decisions
+from workbench.state import Place
+from workbench.words import Words
 
 
-@st.fragment(key=live.WINDOW)
-def over_time() -> None:
-    say = state.words()
-    live.begin()
-    with state.told():
-        here = state.place()
-        if here is None:
-            notice.empty(say)
-            return
-        want, acts = timeline.chosen(say), Decisions(here, say)
-        view, one = timeline.lanes_of(here, want.asked), timeline.story_of(here, want)
-        heading(say("timeline.title"), say("timeline.of", user=here.row.user), timeline.badges(view, want, say), say)
-        acts.told()
-        with st.container(border=True):
-            timeline.sliders(view, want, say)
-        timeline.filters(view, want, say)
-        timeline.not_yet(one, want, say)
-        left, right = st.columns([1.75, 1], gap="medium") if one else (st.container(), None)
-        with left.container(border=True):
-            timeline.lanes(view, want, say)
-        if one and right:
-            with right.container(border=True):
-                timeline.story(one, here, want, acts, say)
-        with st.container(border=True):
-            timeline.inbox(timeline.inbox_of(here, want), want, acts, say)
-        live.followed(here)
+@live.page()
+def over_time(here: Place, say: Words) -> None:
+    want, acts = timeline.chosen(say), Decisions(here, say)
+    view, one = timeline.lanes_of(here, want.asked), timeline.story_of(here, want)
+    heading(say("timeline.title"), say("timeline.of", user=here.row.user), timeline.badges(view, want, say), say)
+    acts.told()
+    with st.container(border=True):
+        timeline.sliders(view, want, say)
+    timeline.filters(view, want, say)
+    timeline.not_yet(one, want, say)
+    left, right = st.columns([1.75, 1], gap="medium") if one else (st.container(), None)
+    with left.container(border=True):
+        timeline.lanes(view, want, say)
+    if one and right:
+        with right.container(border=True):
+            timeline.story(one, here, want, acts, say)
+    with st.container(border=True):
+        timeline.inbox(timeline.inbox_of(here, want), want, acts, say)
 
 
 over_time()

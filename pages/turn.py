@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench import live, state
-from workbench.components import notice, trace
+from workbench.components import trace
 from workbench.components.chat import chat
 from workbench.components.heading import heading
 from workbench.components.prompt import prompt
@@ -14,35 +14,27 @@ from workbench.views.turn import TurnView
 from workbench.words import Words
 
 
-@st.fragment(key=live.WINDOW)
-def step() -> None:
-    say = state.words()
-    live.begin()
-    with state.told():
-        here = state.place()
-        if here is None or not here.stream.turns:
-            notice.empty(say) if here is None else notice.quiet(say("trace.none"), say("trace.none.says"))
-            return
-        view, acts = state.trace(here, trace.chosen_round(here)), live.Acts(here, say)
-        heading(say("trace.title", step=view.step), here.row.title, trace.badges(view, say), say)
-        scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
-        if not here.has_decisions:
-            live.transcript(view, here, say)
-            return
-        trace.sums(view, say)
-        trace.notices(view, say)
-        came_in(view, here, say, acts)
-        left_and_came_back(view, say, acts)
-        with st.container(border=True):
-            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-                trace.section(say("trace.ask"), "search")
-                state.door("why", say("why.door"), "troubleshoot")
-            trace.ask(here, say, acts)
-        known_and_kept(view, say)
-        read_and_said(view, here, say)
-        afterwards(view, say, acts)
-        live.followed(here)
-        state.ahead(here, view)
+@live.page(turns=True)
+def step(here: Place, say: Words) -> None:
+    view, acts = state.trace(here, trace.chosen_round(here)), live.Acts(here, say)
+    heading(say("trace.title", step=view.step), here.row.title, trace.badges(view, say), say)
+    scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
+    if not here.has_decisions:
+        live.transcript(view, here, say)
+        return
+    trace.sums(view, say)
+    trace.notices(view, say)
+    came_in(view, here, say, acts)
+    left_and_came_back(view, say, acts)
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            trace.section(say("trace.ask"), "search")
+            state.door("why", say("why.door"), "troubleshoot")
+        trace.ask(here, say, acts)
+    known_and_kept(view, say)
+    read_and_said(view, here, say)
+    afterwards(view, say, acts)
+    state.ahead(here, view)
 
 
 def came_in(view: TurnView, here: Place, say: Words, acts: live.Acts) -> None:

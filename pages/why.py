@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench import live, state
-from workbench.components import notice, why
+from workbench.components import why
 from workbench.components.earlier import like
 from workbench.components.heading import heading
 from workbench.components.histogram import histogram
@@ -17,33 +17,25 @@ from workbench.views.why import WhyView
 from workbench.words import Words
 
 
-@st.fragment(key=live.WINDOW)
-def asked() -> None:
-    say = state.words()
-    live.begin()
-    with state.told():
-        here = state.place()
-        if here is None or not here.stream.turns:
-            notice.empty(say) if here is None else notice.quiet(say("trace.none"), say("trace.none.says"))
-            return
-        acts, window = live.Acts(here, say), state.window(here)
-        heading(say("why.title"), here.row.title, [], say)
-        if not here.has_decisions:
-            st.info(say("no_decisions"), icon=":material/info:")
-            return
+@live.page(turns=True)
+def asked(here: Place, say: Words) -> None:
+    acts, window = live.Acts(here, say), state.window(here)
+    heading(say("why.title"), here.row.title, [], say)
+    if not here.has_decisions:
+        st.info(say("no_decisions"), icon=":material/info:")
+        return
+    with st.container(border=True):
+        why.ask(here, say)
+        why.examples(state.why_examples(here), say)
+    scrubber(here.at, here.stream.turns, window.step, window.steps, say, acts.walk("scrubber"))
+    view = why.diagnosed(here, say)
+    if view is not None:
+        found(view, here, say, acts)
         with st.container(border=True):
-            why.ask(here, say)
-            why.examples(state.why_examples(here), say)
-        scrubber(here.at, here.stream.turns, window.step, window.steps, say, acts.walk("scrubber"))
-        view = why.diagnosed(here, say)
-        if view is not None:
-            found(view, here, say, acts)
-            with st.container(border=True):
-                section(say("why.way"), "timeline", says=say("why.way.says"))
-                way(view.way, window.step, window.steps, say, state.link)
-            with st.container(border=True):
-                like(here, view.verdict.question, say, "why_like")
-        live.followed(here)
+            section(say("why.way"), "timeline", says=say("why.way.says"))
+            way(view.way, window.step, window.steps, say, state.link)
+        with st.container(border=True):
+            like(here, view.verdict.question, say, "why_like")
 
 
 def found(view: WhyView, here: Place, say: Words, acts: live.Acts) -> None:

@@ -26,6 +26,7 @@ from memory.events import PagesRecalled
 from memory.scope import LIVE, Scope
 from memory.stores.sql import Store
 from workbench import state
+from workbench.components import notice
 from workbench.components.chat import chat, waiting
 from workbench.components.follow import follow
 from workbench.components.heading import Badge
@@ -38,6 +39,39 @@ WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
 TYPE_S = 0.5  # how often a reply under way is drawn
 PAINT_S = 2.0  # after a page was sent: the browser has drawn it, and asked for what else it needs
+
+
+# ── a page ────────────────────────────────────────────────────────────────────────────────────────────
+
+Draw = Callable[[Place, Words], None]
+
+
+def page(
+    *, turns: bool = False, nothing: Callable[[Words], None] = notice.empty
+) -> Callable[[Draw], Callable[[], None]]:
+    """Makes a page of what it draws at a place: a fragment that follows the store, and tells an error of ours.
+
+    `nothing` is drawn where the store holds no conversation; with `turns`, a run without any is told apart.
+    """
+
+    def made(draw: Draw) -> Callable[[], None]:
+        @st.fragment(key=WINDOW)
+        def drawn() -> None:
+            say = state.words()
+            begin()
+            with state.told():
+                here = state.place()
+                if here is None:
+                    nothing(say)
+                elif turns and not here.stream.turns:
+                    notice.quiet(say("trace.none"), say("trace.none.says"))
+                else:
+                    draw(here, say)
+                    followed(here)
+
+        return drawn
+
+    return made
 
 
 # ── what is new ───────────────────────────────────────────────────────────────────────────────────────
