@@ -23,7 +23,7 @@ from memory.fact_events import (
     FactWritten,
 )
 from memory.facts import FOREVER, LAYERS, Fact, Interval, Source, in_zone, value_digest, without
-from memory.knowledge import Change, Conflict, Knowledge
+from memory.knowledge import Change, Conflict, Knowledge, is_person
 from memory.revision import Write, closing, excludes, making_room, ruling
 from memory.state import changed
 
@@ -84,7 +84,7 @@ def correct(
     left = without(old.believed, mine)
     why = f"corrected: f{new_id} in its place from {in_zone(begin, since or old.said_at).date()} on"
     conflict = k.conflict_of(old.id)
-    sides = [n for n in conflict.facts if n != old.id] if conflict else []
+    sides = [n for n in k.sides(conflict) if n != old.id] if conflict else []
     others = [f for f in rivals(k, new, mine) if f.id not in (old.id, *sides)]
     return [
         FactsChanged(change, "correct", who.name, who.at, why, (old.id,), new_id),
@@ -194,14 +194,21 @@ def conflict_of(k: Knowledge, number: int) -> Conflict:
 def settle(k: Knowledge, number: int, who: Person, winner: int = 0, why: str = "") -> list[Body]:
     """`winner` holds and the others do not; 0: they all hold, there is no contradiction.
 
-    The others lose the time that the winner takes; what they held before it stays.
+    The others lose the time that the winner takes; what they held before it stays. A model decides nothing of which
+    a person decided before, were it by an undo.
     """
     conflict = conflict_of(k, number)
     if conflict.settled:
-        raise StaleFact(f"conflict {number} was settled by {conflict.decided_by}: undo change that first")
-    if winner and winner not in conflict.facts:
-        sides = ", ".join(f"f{n}" for n in conflict.facts)
+        raise StaleFact(f"conflict {number} was settled by {conflict.decided_by}: undo that first")
+    person = None if is_person(who.name) else k.word_of_a_person(number)
+    if person is not None:
+        raise StaleFact(f"{person.decided_by} decided about conflict {number} in change {person.number}, not a model")
+    left = k.sides(conflict)
+    if winner and winner not in left:
+        sides = ", ".join(f"f{n}" for n in left)
         raise NotFound(f"f{winner} is no side of conflict {number}; its sides are {sides}")
+    for side in left:
+        _unchanged(k, side, who)
     change = len(k.changes) + 1
     told = why or (f"f{winner} holds" if winner else "both hold")
     opening = FactsChanged(change, "resolve", who.name, who.at, told, conflict.facts, winner)

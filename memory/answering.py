@@ -122,7 +122,7 @@ def _line(act: Act, memory: LongTerm, fact: Fact, used: tuple[str, int] | None) 
         day = fact.since_when.date()
         parts.append(_say(act, f"Since {day}", f"自{day}"))
     if conflict := memory.knowledge.conflict_of(fact.id):
-        others = ", ".join(f"f{n}" for n in conflict.facts if n != fact.id)
+        others = ", ".join(f"f{n}" for n in memory.knowledge.sides(conflict) if n != fact.id)
         parts.append(_say(act, f"Undecided against {others}", f"与{others}矛盾，尚未决定"))
     for source, words in memory.quotes(fact)[-1:]:
         where, turn = source.conversation, source.turn

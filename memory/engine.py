@@ -26,7 +26,7 @@ from memory.journal import MemoryJournal
 from memory.longterm import LongTerm
 from memory.look import Window, window_now
 from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
-from memory.operations import ROOMY, Operation, Speech, of_answer, of_call, offer, offered, schema, tools
+from memory.operations import ROOMY, SETTLE, TOOLS, Operation, Speech, of_answer, of_call, offer, offered, schema, tools
 from memory.pager import Pager, Said, before_edit
 from memory.pages import Bookmark, Page
 from memory.prompt import MARKS, Message, call_tokens, offers_recall
@@ -34,7 +34,7 @@ from memory.recalls import Request
 from memory.redaction import clean
 from memory.remembering import Remembering
 from memory.scope import LIVE, Scope
-from memory.serving import Served, names, needs_no_answer, serve
+from memory.serving import Served, names, needs_no_answer, serve, undecided
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
 from memory.state import State
@@ -117,6 +117,7 @@ class Engine(Shown):
         self.remembering = Remembering(store, scope, pager)
         if scope.run == LIVE:
             pager.keep, pager.drop = self.remembering.keep, self.remembering.drop
+            pager.rule = self.remembering.rule
         pager.consult = lambda pages, message: work.consult(self.pager, self.caller, pages, message)
         self._wait_s = wait_s
         self._owns_store = False
@@ -219,8 +220,8 @@ class Engine(Shown):
     def _agree_on(self, protocol: str, why: str) -> None:
         s = self.state.settings
         self._protocol = (protocol, why)
-        roomy = s.llm != OFFLINE and protocol == "tools" and s.window_tokens >= ROOMY
-        self.pager.offers(offer(protocol, offered(s.operations, roomy=roomy), s.recall_level))
+        real, roomy = s.llm != OFFLINE, protocol == "tools" and s.window_tokens >= ROOMY
+        self.pager.offers(offer(protocol, offered(s.operations, real=real, roomy=roomy), s.recall_level))
 
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -368,13 +369,18 @@ class Engine(Shown):
 
     def _form(self, step: _Step, *, final: bool) -> dict[str, Any]:
         """How the model may ask of its memory this time, as the arguments of a call."""
-        told = self.pager.offer
-        if not offers_recall(self.state, step.exchange):
-            return {"tools": [], "tool_choice": "auto"}
-        if told.protocol == "schema":
+        told, recalls = self.pager.offer, offers_recall(self.state, step.exchange)
+        settles = undecided(self.state, step.served)
+        if told.protocol == "schema" and (recalls or settles):
             known = [] if final else names(self.pager, step.served)
-            return {"tools": [], "tool_choice": "auto", "schema": schema(known, told.operations)}
-        return {"tools": tools(told.operations, told.level), "tool_choice": "none" if final else "auto"}
+            return {
+                "tools": [],
+                "tool_choice": "auto",
+                "schema": schema(known, told.operations, () if final else settles),
+            }
+        beside = tools(told.operations, told.level) if recalls else []
+        beside += [TOOLS[SETTLE]] if self.state.undecided else []
+        return {"tools": beside, "tool_choice": "none" if beside and final else "auto"}
 
     def _commit(self, *, durable: bool = True, last: bool = False) -> None:
         """One on the way is seen by everybody at once, and on the disk for good with the next that is `durable`.

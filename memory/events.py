@@ -265,14 +265,27 @@ class PlacedFact:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """A conflict whose sides all stand in the prompt, and which the model may settle."""
+
+    conflict: int
+    facts: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"c{self.conflict}"
+
+
+@dataclass(frozen=True, slots=True)
 class FactsPlaced(Body):
     """What of the user's long-term memory goes into the prompts from here on."""
 
     user_version: int  # of the user's stream that was read
     parts: tuple[int, ...]  # ids of words, joined: the section as it stands in the prompt; () for none
-    tokens: int
+    tokens: int  # of the words, and of what goes beside the prompt for the undecided
     facts: tuple[PlacedFact, ...]  # those placed, then those that were not
     note: str = ""
+    undecided: tuple[Undecided, ...] = ()
 
 
 # ── a step ────────────────────────────────────────────────────────────────────────────────────────────
@@ -324,7 +337,7 @@ class OperationRefused(Body):
     """Something that the model asked of its memory and that was not done; the model is told as well."""
 
     call: str
-    operation: str  # recall, search_memory, remember, bookmark, forget; reply: an answer that cannot be read; else "?"
+    operation: str  # recall, search_memory, remember, settle, …; reply: an answer that cannot be read; else "?"
     reason: str
 
 

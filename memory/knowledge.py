@@ -68,6 +68,10 @@ class Conflict:
     decided_by: str = ""
     settled_at: datetime | None = None
 
+    @property
+    def name(self) -> str:
+        return f"c{self.id}"
+
 
 @dataclass(frozen=True)  # no slots: see state.changed
 class Change:
@@ -138,8 +142,21 @@ class Knowledge:
         """Those that this conversation may see: its own working facts and no other's. None: no working facts."""
         return [f for f in self.facts.values() if f.readable_in(conversation)]
 
+    def sides(self, conflict: Conflict) -> tuple[int, ...]:
+        """Its facts, but for those whose words were erased since."""
+        return tuple(n for n in conflict.facts if self.facts[n].state != "erased")
+
+    def word_of_a_person(self, conflict: int) -> Change | None:
+        """The last change in which a person decided about this conflict, one that was undone as well."""
+        theirs = (c for c in self.changes.values() if any(each.id == conflict for each in c.conflicts))
+        return max((c for c in theirs if is_person(c.decided_by)), key=lambda c: c.number, default=None)
+
     def conflict_of(self, fact: int) -> Conflict | None:
         return next((c for c in self.conflicts.values() if not c.settled and fact in c.facts), None)
+
+
+def is_person(decider: str) -> bool:
+    return decider.partition(":")[0] not in ("rule", "model")
 
 
 def apply(knowledge: Knowledge, event: Event) -> Knowledge:

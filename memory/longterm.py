@@ -431,9 +431,12 @@ class LongTerm(Shown):
     def mark(self, number: int, importance: float = 1.0, *, by: str = "user") -> Change:
         return self._change(lambda k: amend.weigh(k, self._mine(k, number).id, self._person(by), importance=importance))
 
-    def settle(self, conflict: int, winner: int = 0, *, by: str = "user", why: str = "") -> Change:
-        """One side of a conflict holds; 0: they all do."""
-        return self._change(lambda k: amend.settle(k, conflict, self._person(by), winner, why))
+    def settle(
+        self, conflict: int, winner: int = 0, *, seen: int | None = None, by: str = "user", why: str = ""
+    ) -> Change:
+        """One side of a conflict holds; 0: they all do. A model's name begins with `model:`."""
+        told = self.redacted(why)
+        return self._change(lambda k: amend.settle(k, conflict, self._person(by, seen), winner, told))
 
     def undo(self, change: int, *, by: str = "user") -> Change:
         """Raises UndoRefused, naming what builds on it."""

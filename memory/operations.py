@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory.errors import UnknownName
+from memory.events import Undecided
 from memory.jsontext import object_in, string_at, without_thoughts
 from memory.pages import SUMMARY, TEXT
 from memory.prompt import INSTRUCTIONS, RECALL_TOOL, Offer
@@ -63,6 +64,14 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True)
+class Settle:
+    call: str
+    conflict: str  # as the model wrote it: "c3"
+    keep: str  # "f12", or "both"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Malformed:
     call: str
     operation: str  # one of NAMES, "reply", or "?"
@@ -70,7 +79,7 @@ class Malformed:
     told: str  # for the model
 
 
-Operation = Recall | SearchMemory | MakeBookmark | Remember | Forget | Malformed
+Operation = Recall | SearchMemory | MakeBookmark | Remember | Forget | Settle | Malformed
 
 
 # ── as tools ──────────────────────────────────────────────────────────────────────────────────────────
@@ -97,14 +106,23 @@ TOOLS: dict[str, dict[str, Any]] = {
     ),
     "remember": _tool("remember", "Keep a fact about the user beyond this conversation.", text=_TEXT),
     "forget": _tool("forget", "Forget what is remembered about something.", what=_TEXT),
+    "settle": _tool(
+        "settle",
+        "Decide between remembered facts that cannot all hold.",
+        conflict={"type": "string", "description": 'Its name, such as "c3".'},
+        keep={"type": "string", "description": 'The fact that holds, such as "f12", or "both".'},
+        why=_TEXT,
+    ),
 }
 NAMES = tuple(TOOLS)
+SETTLE = "settle"  # goes only with a prompt that holds what is undecided
+BOTH = "both"
 _FULL = {"type": "boolean", "description": "The whole text of the pages, not their summaries first."}
 
 
 def tools(operations: Sequence[str], level: str = TEXT) -> list[dict[str, Any]]:
-    """The tools of these operations; where summaries come first, a recall can ask for the text."""
-    found = [TOOLS[name] for name in operations]
+    """The tools of these operations but `settle`; where summaries come first, a recall can ask for the text."""
+    found = [TOOLS[name] for name in operations if name != SETTLE]
     if level != SUMMARY:
         return found
     function = RECALL_TOOL["function"]
@@ -114,13 +132,15 @@ def tools(operations: Sequence[str], level: str = TEXT) -> list[dict[str, Any]]:
     return [recall if tool is RECALL_TOOL else tool for tool in found]
 
 
-def offered(setting: str, *, roomy: bool) -> tuple[str, ...]:
+def offered(setting: str, *, real: bool, roomy: bool) -> tuple[str, ...]:
     """The operations that a setting names: `auto`, `all`, or names joined by +; recall is always among them.
 
-    `roomy`: whether a real model reads a window with room for more tools than one; only `auto` asks.
+    `real`: a model, not the embedded responder; `roomy`: in a window with room for more tools than one. Only `auto`
+    asks.
     """
     if setting == "auto":
-        return ("recall", "search_memory", "bookmark") if roomy else ("recall",)
+        more = ("search_memory", "bookmark") if real and roomy else ()
+        return ("recall", *more, *((SETTLE,) if real else ()))
     names = NAMES if setting == "all" else tuple(part.strip() for part in setting.split("+"))
     for each in names:
         if each not in TOOLS:
@@ -148,6 +168,7 @@ EXAMPLES = {
     "bookmark": '{"page": "p3", "keywords": ["…", "…"]}',
     "remember": '{"text": "…"}',
     "forget": '{"what": "…"}',
+    "settle": '{"conflict": "c3", "keep": "f12", "why": "…"}',
     "reply": '{"recall": [], "question": "", "reply": "…"}',
 }
 
@@ -184,12 +205,20 @@ def _forget(call: str, arguments: Mapping[str, Any]) -> Operation:
     return Forget(call, what) if what else _missing(call, "forget", "what")
 
 
+def _settle(call: str, arguments: Mapping[str, Any]) -> Operation:
+    conflict, keep, why = (_text(arguments.get(name)) for name in ("conflict", "keep", "why"))
+    if not conflict or not keep:
+        return _missing(call, SETTLE, "keep" if conflict else "conflict")
+    return Settle(call, conflict, keep, why)
+
+
 _READERS: dict[str, Callable[[str, Mapping[str, Any]], Operation]] = {
     "recall": _recall,
     "search_memory": _search,
     "bookmark": _bookmark,
     "remember": _remember,
     "forget": _forget,
+    "settle": _settle,
 }
 
 
@@ -226,7 +255,7 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
     "forget": {"type": "string"},
 }
 _ARGUMENT = {"search_memory": "query", "remember": "text", "forget": "what"}  # of an operation that takes a text
-KEYS = ("recall", "question", *_PROPERTIES, "reply")
+KEYS = ("recall", "question", *_PROPERTIES, SETTLE, "reply")
 
 
 _SUMMARY_FIRST = {
@@ -235,14 +264,21 @@ _SUMMARY_FIRST = {
 }
 
 
-def schema(pages: Sequence[str], operations: Sequence[str] = ("recall",)) -> dict[str, Any]:
-    """The shape of an answer; `pages` are the names that may be recalled. Without any, only a reply is left."""
+def schema(
+    pages: Sequence[str], operations: Sequence[str] = ("recall",), undecided: Sequence[Undecided] = ()
+) -> dict[str, Any]:
+    """The shape of an answer; `pages` are the names that may be recalled, `undecided` what may be settled.
+
+    Without any, only a reply is left.
+    """
     properties: dict[str, Any] = {}
     if pages:
         names = {"type": "string", "enum": list(pages)}
         properties["recall"] = {"type": "array", "items": names, "maxItems": MOST_NAMED}
         properties["question"] = _TEXT
         properties |= {name: _PROPERTIES[name] for name in operations if name in _PROPERTIES}
+    if undecided:
+        properties[SETTLE] = _settling(undecided)
     properties["reply"] = _TEXT
     return {
         "type": "object",
@@ -250,6 +286,36 @@ def schema(pages: Sequence[str], operations: Sequence[str] = ("recall",)) -> dic
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _settling(undecided: Sequence[Undecided]) -> dict[str, Any]:
+    sides = dict.fromkeys(f"f{n}" for each in undecided for n in each.facts)
+    properties = {
+        "conflict": {"type": "string", "enum": ["", *(each.name for each in undecided)]},
+        "keep": {"type": "string", "enum": ["", *sides, BOTH]},
+        "why": _TEXT,
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_WHERE_CLEAR = "Where the user's own words make it clear which of them holds, "
+_SAYS_HOW = {
+    "tools": _WHERE_CLEAR + "call settle(conflict, keep, why); else leave it undecided.",
+    "schema": 'Answer with one JSON object; "reply" is your answer. ' + _WHERE_CLEAR + '"settle" is '
+    '{"conflict": "c1", "keep": "f1", "why": "…"}; else its strings are empty.',
+}
+
+
+def settling(protocol: str, undecided: Sequence[Undecided]) -> tuple[str, str]:
+    """What a prompt with these conflicts says about them below what is known, and what goes beside it for them."""
+    named = "; ".join(f"{each.name} ({' or '.join(f'f{n}' for n in each.facts)})" for each in undecided)
+    beside = [TOOLS[SETTLE]] if protocol == "tools" else schema((), (), undecided)
+    return f"\nUndecided: {named}. {_SAYS_HOW[protocol]}", json.dumps(beside)
 
 
 def offer(protocol: str, operations: tuple[str, ...], level: str = TEXT) -> Offer:
@@ -307,7 +373,14 @@ def _calls(found: Mapping[str, Any], replied: bool) -> tuple[tuple[str, dict[str
             calls += [(name, value)] if asks else []
         elif _text(value):
             calls.append((name, {_ARGUMENT.get(name, "page"): value}))
-    return tuple(calls)
+    return (*calls, *_ruling(found.get(SETTLE)))
+
+
+def _ruling(value: Any) -> list[tuple[str, dict[str, Any]]]:
+    """A conflict named without what to keep is a form not filled in."""
+    if not isinstance(value, dict):
+        return [(SETTLE, {"conflict": value})] if _text(value) not in ("", "[]") else []
+    return [(SETTLE, value)] if _text(value.get("keep")) else []
 
 
 _OBJECT = re.compile(rf'\A\s*(?:```\w*\s*)?\{{|\{{\s*"(?:{"|".join(KEYS)})"\s*:')

@@ -142,6 +142,7 @@ class Pager:
         self.offer: Offer = RECALL_ONLY
         self.keep: Callable[[str], str] | None = None  # what the model wants remembered, and forgotten, across
         self.drop: Callable[[str], str] | None = None  # conversations; None: there is no long-term memory
+        self.rule: Callable[[int, int, str], str] | None = None  # a conflict, who holds (0: all), and why it says so
         self.consult: Consult | None = None  # whom cooperative eviction asks; None: it goes by rules alone
         self.look_again: LookAgain | None = None  # a model's second look at a ranking; None: it stays as ranked
         self._consulted = NOBODY_ASKED

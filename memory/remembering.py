@@ -6,15 +6,16 @@ is in the user's own log, so a crash in between loses none: the next step looks 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from memory import known, tokens
+from memory import amend, known, tokens
 from memory.answering import handle
-from memory.errors import EngineError
+from memory.errors import EngineError, NotFound, StaleFact
 from memory.fact_events import Outcome
 from memory.facts import Candidate, Fact, Source
 from memory.language import sentences, terms
-from memory.longterm import LongTerm, heard_of
+from memory.longterm import OFF, LongTerm, heard_of
+from memory.operations import SETTLE
 from memory.pager import Pager
 from memory.polarity import flips
 from memory.scope import LIVE, Scope
@@ -22,11 +23,13 @@ from memory.stores import jobs
 from memory.stores.jobs import FACTS
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
+from memory.tokens import clip
 from memory.turns import Turn
 from memory.work import memory_llm
 
 SUPPORT = 0.5  # of a text's terms that the user's own words must hold, else nobody said so
 FORGOTTEN = 5  # facts that the model may end at once
+REASON_TOKENS = 60  # of the reason why it decides a conflict
 
 
 class Remembering:
@@ -71,6 +74,7 @@ class Remembering:
             self.scope.conversation,
             tokens.count,
             pager.clock(),
+            settled_by=pager.offer.protocol if SETTLE in pager.offer.operations else "",
         )
         if placed is not None:
             pager.add(placed)
@@ -144,10 +148,33 @@ class Remembering:
         found: tuple[Fact, ...] = self.memory.query(what, FORGOTTEN).found
         if not found:
             return f"nothing is remembered about {what!r}"
-        change = self.memory.forget(*(f.id for f in found), by=self.pager.state.settings.llm)
-        now = self.memory.knowledge.facts
-        self._placed = {n: now[n] for n in self._placed}  # what the model itself ended is not news to it
+        change = self.memory.forget(*(f.id for f in found), by=self._model)
+        self._no_news(f.id for f in found)
         return f"{', '.join(f.name for f in found)} hold no more (change {change.number}; it can be undone)"
+
+    def rule(self, conflict: int, winner: int, why: str) -> str:
+        """The model's word on what its prompt says is undecided. Raises NotFound and StaleFact."""
+        k = self.memory.knowledge
+        found = amend.conflict_of(k, conflict)
+        if not k.on:
+            raise StaleFact(OFF)
+        if not found.settled and all(each.conflict != conflict for each in self.pager.state.undecided):
+            raise NotFound(f"conflict {conflict} does not stand in this prompt as one that you may settle")
+        told = clip(" ".join(why.split()), REASON_TOKENS)
+        change = self.memory.settle(conflict, winner, seen=self._seen, by=self._model, why=told)
+        self._no_news(found.facts)
+        held = f"f{winner} holds" if winner else "they all hold"
+        return f"{found.name} is settled: {held} (change {change.number}; it can be undone)"
+
+    @property
+    def _model(self) -> str:
+        """As the decider of a change."""
+        return f"model:{self.pager.state.settings.llm}"
+
+    def _no_news(self, changed: Iterable[int]) -> None:
+        """What the model itself changed is not news to it."""
+        now = self.memory.knowledge.facts
+        self._placed |= {n: now[n] for n in changed if n in self._placed}
 
     def _last_said(self) -> Turn | None:
         state = self.pager.state

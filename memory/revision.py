@@ -198,7 +198,7 @@ def _rulings(draft: _Draft, winner: Fact) -> list[Body]:
 def ruling(k: Knowledge, conflict: Conflict, winner: int, change: int, by: str, at: datetime) -> list[Body]:
     """`winner`, one of its sides, holds, and the others lose the time that it takes; 0: all of them hold."""
     records: list[Body] = [ConflictSettled(change, conflict.id, winner, by, at)]
-    for side in (k.facts[n] for n in conflict.facts):
+    for side in (k.facts[n] for n in k.sides(conflict)):
         if not winner or side.id == winner:
             records.append(FactRevised(change, side.id, side.believed, "active", at))
             continue
@@ -321,7 +321,7 @@ def _conflict(draft: _Draft, rivals: Sequence[Fact], touched: Sequence[Fact], wh
     """All are kept and marked until a rule, a model or a person decides. Who joins a conflict makes it larger."""
     sides = {f.id: f for f in rivals}
     joined = [c for c in draft.k.open_conflicts if sides.keys() & set(c.facts)]
-    sides |= {n: draft.k.facts[n] for c in joined for n in c.facts}
+    sides |= {n: draft.k.facts[n] for c in joined for n in draft.k.sides(c)}
     everyone = sorted(sides.values(), key=lambda f: f.id)
     ids = tuple(f.id for f in everyone)
     draft.open("conflict", "rule:guard", why, old=ids, new=draft.id)
@@ -396,8 +396,8 @@ def closing(k: Knowledge, over: Collection[int], winner: int, change: int, by: s
     """Conflicts of which `over` leaves no more than one side: that one holds, or whatever took their place."""
     records: list[Body] = []
     for conflict in k.open_conflicts:
-        left = [n for n in conflict.facts if n not in over]
-        if len(left) == len(conflict.facts) or len(left) > 1:
+        left = [n for n in k.sides(conflict) if n not in over]
+        if len(left) > 1 or not any(n in over for n in conflict.facts):
             continue
         records.append(ConflictSettled(change, conflict.id, left[0] if left else winner, by, at))
         records += (FactRevised(change, n, k.facts[n].believed, "active", at) for n in left)

@@ -7,12 +7,25 @@ in by a search, and nothing is remembered beyond the conversation here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
-from memory.events import OperationRefused, PagesRecalled
-from memory.operations import Forget, MakeBookmark, Malformed, Operation, Recall, Remember, SearchMemory
+from memory.errors import NotFound, StaleFact
+from memory.events import OperationRefused, PagesRecalled, Undecided
+from memory.operations import (
+    BOTH,
+    SETTLE,
+    Forget,
+    MakeBookmark,
+    Malformed,
+    Operation,
+    Recall,
+    Remember,
+    SearchMemory,
+    Settle,
+)
 from memory.pager import CHOSEN, EDITED, Pager
 from memory.pages import SUMMARY, Page
 from memory.recalls import Request
@@ -29,6 +42,7 @@ class Served:
 
     recalled: list[int] = field(default_factory=list)  # pages that came back
     opened: list[str] = field(default_factory=list)  # names of stubs that a range was opened to
+    settled: list[int] = field(default_factory=list)  # conflicts
 
 
 def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -> str:
@@ -48,6 +62,8 @@ def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -
             return _long_term(pager, operation.call, "remember", operation.text)
         case Forget():
             return _long_term(pager, operation.call, "forget", operation.what)
+        case Settle():
+            return _settle(operation, pager, served)
         case Malformed():
             pager.add(OperationRefused(operation.call, operation.operation, operation.reason))
             return operation.told
@@ -55,7 +71,7 @@ def serve(operation: Operation, pager: Pager, served: Served, beside: int = 0) -
 
 def needs_no_answer(operations: Sequence[Operation]) -> bool:
     """Whether the model, if it said its reply beside them, has nothing to learn from what became of these."""
-    return all(isinstance(operation, MakeBookmark) for operation in operations)
+    return all(isinstance(operation, MakeBookmark | Settle) for operation in operations)
 
 
 def _long_term(pager: Pager, call: str, operation: str, said: str) -> str:
@@ -63,6 +79,32 @@ def _long_term(pager: Pager, call: str, operation: str, said: str) -> str:
     if act is None or pager.state.settings.remember == "off":
         return refuse(pager, call, operation, NO_LONG_TERM)
     return act(said)
+
+
+def _settle(operation: Settle, pager: Pager, served: Served) -> str:
+    if pager.rule is None or pager.state.settings.remember == "off":
+        return refuse(pager, operation.call, SETTLE, NO_LONG_TERM)
+    conflict, winner = _numbered("c", operation.conflict), _numbered("f", operation.keep)
+    if conflict is None:
+        return refuse(pager, operation.call, SETTLE, 'not a conflict\'s name; use "c3"')
+    if winner is None and operation.keep.casefold() != BOTH:
+        return refuse(pager, operation.call, SETTLE, 'not a fact\'s name; use "f12", or "both"')
+    try:
+        told = pager.rule(conflict, winner or 0, operation.why)
+    except (NotFound, StaleFact) as error:
+        return refuse(pager, operation.call, SETTLE, str(error))
+    served.settled.append(conflict)
+    return told
+
+
+def _numbered(letter: str, name: str) -> int | None:
+    found = re.fullmatch(rf"{letter}([1-9]\d{{0,8}})", name.strip(" \"'[]()").casefold(), re.ASCII)
+    return int(found[1]) if found else None
+
+
+def undecided(state: State, served: Served) -> tuple[Undecided, ...]:
+    """What the model may still settle in this step."""
+    return tuple(each for each in state.undecided if each.conflict not in served.settled)
 
 
 def refuse(pager: Pager, call: str, operation: str, reason: str) -> str:

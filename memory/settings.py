@@ -46,7 +46,8 @@ class Settings:
     )
     protocol: str = name("auto", "How the model asks for pages: tools, schema, or auto by model.", "protocol")
     operations: str = name(
-        "auto", "What it may ask, joined by +, or all; auto: recall, with a real model also search_memory and bookmark."
+        "auto",
+        "What it may ask, joined by +, or all; auto: recall, with a real model also search_memory, bookmark, settle.",
     )
     retry_s: float = number(90, 0, 3_600, "seconds", "So long a busy or unreachable model is tried again; 0: never.")
     window_tokens: int = number(0, 0, 4_000_000, "tokens", "The window's budget; 0 takes the model's own.")

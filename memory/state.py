@@ -39,6 +39,7 @@ from memory.events import (
     StepFinished,
     StubsArranged,
     TurnMarked,
+    Undecided,
     read,
 )
 from memory.pages import SUMMARY, Bookmark, Gist, Page
@@ -47,7 +48,7 @@ from memory.turns import Call, Turn
 
 T = TypeVar("T")
 
-FOLD_VERSION = 6  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 7  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True)  # no slots: see `changed`
@@ -93,6 +94,7 @@ class State:
     known: tuple[int, ...] = ()  # words of what is known about the user, as this step's prompts say it
     known_tokens: int = 0
     known_version: int = 0  # of the user's stream, as this step read it
+    undecided: tuple[Undecided, ...] = ()  # conflicts among it that the model may settle
     count_ratio: float = 1.0  # what the model counted / what we counted
     prompt_estimate: int = 0  # of the last assembled prompt
     told_tokens: int = 0  # that it kept free for the instructions and what they tell about; 0: there was none yet
@@ -179,7 +181,8 @@ def _settings(state: State, body: SettingsChanged, step: int) -> Changes:
 
 
 def _received(state: State, body: MessageReceived, step: int) -> Changes:
-    known = {} if body.turn.piece else {"known": (), "known_tokens": 0}  # placed anew, for this message
+    placed_anew = {"known": (), "known_tokens": 0, "undecided": ()}  # for this message
+    known = {} if body.turn.piece else placed_anew
     return {"step": step, "open_step": True, "user_turn": body.turn.number, **known, **_placed(state, body.turn, step)}
 
 
@@ -296,7 +299,12 @@ def _weighed(page: Page, body: TurnMarked) -> Page:
 
 
 def _facts_placed(state: State, body: FactsPlaced, step: int) -> Changes:
-    return {"known": body.parts, "known_tokens": body.tokens, "known_version": body.user_version}
+    return {
+        "known": body.parts,
+        "known_tokens": body.tokens,
+        "known_version": body.user_version,
+        "undecided": body.undecided,
+    }
 
 
 def _assembled(state: State, body: PromptAssembled, step: int) -> Changes:
@@ -388,6 +396,7 @@ def load(raw: bytes) -> State:
         values["pages"] = {page.number: page for page in map(_page, values["pages"])}
         values["stubs"] = read(StubsArranged, values["stubs"])
         values["counts"] = read(Counts, values["counts"])
+        values["undecided"] = tuple(read(Undecided, each) for each in values["undecided"])
         for name in ("resident", "marked", "known"):
             values[name] = tuple(values[name])
         return State(**values)

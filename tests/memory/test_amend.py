@@ -1,10 +1,13 @@
 from math import inf
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory import amend
 from memory.amend import Person
 from memory.errors import BadMessage, NotFound, StaleFact, UndoRefused
+from memory.fact_events import TextErased
 from memory.facts import Source
 from tests.memory.facts_by_hand import Mind, day
 
@@ -238,6 +241,88 @@ def test_where_one_side_is_gone_the_other_stands(mind, way):
     assert mind.k.facts[3].state == "active"
     undo(mind)
     assert (standing(mind), mind.k.conflicts[1]) == before
+
+
+# ── a model's word on a conflict ──────────────────────────────────────────────────────────────────────
+
+
+def model(mind: Mind, seen: int | None = None) -> Person:
+    return Person("model:gpt-4o-mini", mind.now, seen)
+
+
+def test_a_models_word_decides_with_its_reason_and_is_undone_like_any_change(mind):
+    both_sides(mind)
+    before = standing(mind), mind.k.conflicts[1]
+    mind.take(amend.settle(mind.k, 1, model(mind), 3, "it was said to be the new one"))
+    change = mind.k.changes[len(mind.k.changes)]
+    assert (change.decided_by, change.why) == ("model:gpt-4o-mini", "it was said to be the new one")
+    assert (mind.k.conflicts[1].winner, mind.k.conflicts[1].decided_by) == (3, "model:gpt-4o-mini")
+    undo(mind)
+    assert (standing(mind), mind.k.conflicts[1]) == before
+
+
+def test_what_a_person_decided_or_took_back_no_model_decides(mind):
+    both_sides(mind)
+    mind.take(amend.settle(mind.k, 1, model(mind), 3))
+    undo(mind)
+    with pytest.raises(StaleFact, match="user decided about conflict 1 in change 5, not a model"):
+        amend.settle(mind.k, 1, model(mind), 3)
+    mind.take(amend.settle(mind.k, 1, ana(mind), 2))
+    with pytest.raises(StaleFact, match="conflict 1 was settled by user"):
+        amend.settle(mind.k, 1, model(mind), 3)
+
+
+def test_who_rules_on_sides_that_changed_since_is_told_so(mind):
+    both_sides(mind)
+    seen = mind.k.version
+    mind.says(5.002, "7000", conversation="c", seen=0)
+    with pytest.raises(StaleFact, match="f4 was changed meanwhile"):
+        amend.settle(mind.k, 1, model(mind, seen), 3)
+    mind.take(amend.settle(mind.k, 1, model(mind, mind.k.version), 3))
+
+
+acts = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["user", "model:a", "model:b"]), st.sampled_from([0, 2, 3])),
+        st.tuples(st.just("undo"), st.sampled_from(["user", "boss"])),
+    ),
+    max_size=7,
+)
+
+
+@given(acts)
+def test_once_a_person_decided_about_a_conflict_it_stands_as_persons_left_it(acts):
+    """Whatever models say in between: the conflict is what it would be without their later words."""
+    mind = Mind()
+    both_sides(mind)
+    left = None
+    for who, what in acts:
+        try:
+            if who == "undo":
+                mind.take(amend.undo(mind.k, len(mind.k.changes), Person(what, mind.now)))
+            else:
+                mind.take(amend.settle(mind.k, 1, Person(who, mind.now), what))
+        except (StaleFact, UndoRefused):
+            continue
+        if not who.startswith("model") and (who != "undo" or mind.k.changes[len(mind.k.changes)].undoes > 3):
+            left = mind.k.conflicts[1], standing(mind)
+        elif left is not None:
+            raise AssertionError(f"{who} decided after a person did")
+    if left is not None:
+        assert (mind.k.conflicts[1], standing(mind)) == left
+
+
+def test_a_side_whose_words_were_erased_wins_nothing_and_comes_back_by_no_ruling(mind):
+    both_sides(mind)
+    mind.says(5.002, "7000", conversation="c", seen=0)
+    mind.take([TextErased((mind.k.facts[2].text,), (), (2,), "user", mind.now)])
+    with pytest.raises(NotFound, match="f2 is no side of conflict 1; its sides are f3, f4"):
+        amend.settle(mind.k, 1, ana(mind), 2)
+    mind.says(5.003, "6000", conversation="d", seen=0)  # one more joins
+    assert mind.k.facts[2].state == "erased"
+    mind.take(amend.end(mind.k, [3, 5], ana(mind)))  # of the three that are left one stands
+    assert (mind.k.conflicts[1].settled, mind.k.conflicts[1].winner) == (True, 4)
+    assert [mind.k.facts[n].state for n in (2, 4)] == ["erased", "active"]
 
 
 # ── undo ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -101,20 +101,20 @@ def test_whatever_a_model_sends_is_an_operation(name, arguments):
 @pytest.mark.parametrize(
     ("setting", "roomy", "names"),
     [
-        ("auto", False, ("recall",)),
-        ("auto", True, ("recall", "search_memory", "bookmark")),
+        ("auto", False, ("recall", "settle")),
+        ("auto", True, ("recall", "search_memory", "bookmark", "settle")),
         ("all", False, NAMES),
         ("bookmark", True, ("recall", "bookmark")),
         ("forget + remember", False, ("recall", "remember", "forget")),
     ],
 )
 def test_the_setting_names_what_is_offered_and_recall_always_is(setting, roomy, names):
-    assert offered(setting, roomy=roomy) == names
+    assert offered(setting, real=True, roomy=roomy) == names
 
 
 def test_an_operation_that_does_not_exist_is_named():
     with pytest.raises(UnknownName, match="no memory operation named 'recal'; choose one of: all, auto, bookmark"):
-        offered("recal", roomy=True)
+        offered("recal", real=True, roomy=True)
 
 
 def test_by_default_nothing_changes_in_the_prompt():

@@ -326,6 +326,23 @@ def test_a_user_who_wants_nothing_remembered_overrules_the_model(opened):
     assert not engine.memory.knowledge.facts
 
 
+def test_what_the_model_ends_is_its_own_change_and_no_news_to_it_but_what_others_change_is(opened):
+    opened("ok").say("My budget is 5000 euros. I live in Lyon.")
+    forgets = remembering("budget", "forget")
+
+    def act(messages):
+        if not engine.memory.knowledge.facts[2].state == "active" or engine.memory.knowledge.facts[1].state != "active":
+            return "Done."
+        LongTerm(engine.store, "ana").update(2, "Nantes")  # a person, while the model answers
+        return forgets(messages)
+
+    engine = opened(act, conversation="home", llm="test/model", protocol="tools", **OPERATIONS)
+    reply = engine.say("Which budget do I have, and what is my home city?")
+    ended = next(c for c in engine.memory.knowledge.changes.values() if c.cause == "forget")
+    assert (ended.decided_by, ended.old) == ("model:test/model", (1,))
+    assert reply.stale_facts == (2,)
+
+
 # ── changed during a call ─────────────────────────────────────────────────────────────────────────────
 
 

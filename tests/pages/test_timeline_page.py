@@ -218,6 +218,16 @@ def test_a_conflict_is_settled_and_opened_again(app: Run, trip: Path, winner: in
     assert [s["won"] for s in inbox["settled"][0]["sides"]] == [winner in (0, 2), winner in (0, 3)]
 
 
+def test_a_models_ruling_names_the_model_and_its_reason(app: Run, trip: Path):
+    with Store.open(trip) as store:
+        memory = LongTerm.open(store, user="ana", conversation="trip")
+        memory.settle(1, 3, by="model:openai/test", why="she <b>says</b> so")
+    at = app(trip, "timeline", user="ana", conv="trip")
+    outcome = data(at, "inbox")["settled"][0]["outcome"]
+    assert "a model (openai/test)" in outcome
+    assert outcome.endswith(": “she <b>says</b> so”")  # the page sets it as text
+
+
 def test_a_read_only_workbench_offers_no_act(app: Run, trip: Path, monkeypatch: pytest.MonkeyPatch):
     at = app(trip, "timeline", user="ana", conv="trip", fact="1")
     monkeypatch.setenv("MEMORY_WORKBENCH_READONLY", "1")

@@ -164,6 +164,7 @@ class Dispute:
     decided_by: str
     change: int  # that settled it, 0: none that can be named
     refused: str  # why that cannot be undone
+    reason: str = ""  # that a model gave for it
 
 
 @dataclass(frozen=True)
@@ -327,6 +328,7 @@ def _dispute(
         decided_by=found.decided_by,
         change=change,
         refused=refused,
+        reason=k.changes[change].why if change and found.decided_by.startswith("model:") else "",
     )
 
 

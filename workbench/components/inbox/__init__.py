@@ -70,4 +70,5 @@ def _outcome(d: Dispute, say: Words) -> str:
     by, _, what = d.decided_by.partition(":")
     who = say.term("timeline.by", by) + (f" ({say.term('timeline.rule', what)})" if what else "")
     kept = say("timeline.inbox.kept", name=f"f{d.winner}") if d.winner else say("timeline.inbox.kept_all")
-    return say("timeline.inbox.outcome", kept=kept, who=who, at=say.moment(d.settled_at))
+    told = say("timeline.inbox.outcome", kept=kept, who=who, at=say.moment(d.settled_at))
+    return f"{told}: “{visible(d.reason, 400)}”" if d.reason else told
