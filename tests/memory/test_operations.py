@@ -18,6 +18,7 @@ from memory.operations import (
     Recall,
     Remember,
     SearchMemory,
+    Settle,
     Speech,
     of_answer,
     of_call,
@@ -45,6 +46,8 @@ from memory.tokens import count
         ("bookmark", {"turn": 12, "keywords": ["a"]}, MakeBookmark("c", "turn 12", ("a",))),
         ("remember", {"text": "peanuts"}, Remember("c", "peanuts")),
         ("forget", {"what": "peanuts"}, Forget("c", "peanuts")),
+        ("settle", {"conflict": "c1", "keep": " f3 ", "why": None}, Settle("c", "c1", "f3", "")),
+        ("settle", {"conflict": 1, "keep": "both", "why": "预算"}, Settle("c", "1", "both", "预算")),
     ],
 )
 def test_a_call_becomes_an_operation(name, arguments, operation):
@@ -60,6 +63,8 @@ def test_a_call_becomes_an_operation(name, arguments, operation):
         ("bookmark", {"keywords": ["a"]}, "", "page is missing"),
         ("remember", {"text": "  "}, "", "text is missing"),
         ("forget", {}, "", "what is missing"),
+        ("settle", {"keep": "f3"}, "", "conflict is missing"),
+        ("settle", {"conflict": "c1", "why": "?"}, "", "keep is missing"),
         ("recall", {}, "the JSON breaks off or is malformed", "the arguments cannot be read"),
         ("reply", {}, "there is no JSON object", "the answer cannot be read"),
     ],
@@ -75,7 +80,7 @@ def test_a_malformed_call_says_why_and_what_would_be_right(name, arguments, erro
 def test_an_unknown_tool_keeps_none_of_the_models_words_in_the_log():
     operation = of_call("c", "email_my_secret", {})
     assert (operation.operation, operation.reason) == ("?", "no such tool")
-    assert "recall, search_memory, bookmark, remember, forget" in operation.told
+    assert "recall, search_memory, bookmark, remember, forget, settle" in operation.told
 
 
 anything = st.recursive(
@@ -83,7 +88,9 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-fields = st.sampled_from((*KEYS, "page_ids", "query", "text", "what", "page", "turn", "keywords", "pages"))
+fields = st.sampled_from(
+    (*KEYS, "page_ids", "query", "text", "what", "page", "turn", "keywords", "pages", "conflict", "keep", "why")
+)
 
 
 @given(st.sampled_from((*NAMES, "nonsense", "")), st.dictionaries(fields, anything, max_size=4))
@@ -168,6 +175,11 @@ def as_json(**fields):
         (as_json(recall=[], remember="peanuts", reply="Noted."), "Noted.", ["remember"]),
         (as_json(recall=[], bookmark={"page": "", "keywords": []}, reply="Hi"), "Hi", []),
         (as_json(bookmark={"page": "p3", "keywords": ["a"]}, reply="Hi"), "Hi", ["bookmark"]),
+        (as_json(settle={"conflict": "c1", "keep": "f3", "why": ""}, reply="Hi"), "Hi", ["settle"]),
+        (as_json(settle={"conflict": "c1", "keep": "f3"}, reply=""), "", ["settle"]),
+        (as_json(settle={"conflict": "c1", "keep": "", "why": "?"}, reply="Hi"), "Hi", []),
+        (as_json(settle="c1: f3", reply="Hi"), "Hi", ["settle"]),
+        (as_json(settle=[], reply="Hi"), "Hi", []),
         ("```json\n" + as_json(recall=[], reply="Hi") + "\n```", "Hi", []),
         ("<think>p3? {no}</think>" + as_json(recall=[], reply="Hi"), "Hi", []),
         ('{"recall": [], "reply": "cut in the mid', "cut in the mid", []),
