@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import overview
 from workbench.components.heading import heading
+from workbench.components.seek import seek
 from workbench.components.symptoms import symptoms
 from workbench.state import Place
 from workbench.words import Words
@@ -17,9 +18,10 @@ def begun(say: Words) -> None:
 
 @live.page(nothing=begun)
 def start(here: Place, say: Words) -> None:
-    overview.follow_doors()
-    view, found = state.overview(), overview.looked()
     heading(say("overview.title"), say("overview.says"), [], say)
+    if seek(here, say):
+        return
+    view, found = state.overview(), overview.looked()
     overview.latest(view, say)
     overview.figures(view, found, say)
     with st.container(border=True):

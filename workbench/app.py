@@ -14,6 +14,7 @@ import streamlit as st
 from memory.errors import EngineError
 from memory.scope import LIVE, RECORDED
 from workbench import state
+from workbench.components.seek import aside
 from workbench.views.conversations import ConversationRow
 from workbench.words import LANGUAGES, Words, visible
 
@@ -65,7 +66,7 @@ def router(say: Words, pages: dict[str, tuple[Entry, ...]]) -> st.Page:
 # ── the one scope ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def sidebar(say: Words, *, is_review: bool = False) -> None:
+def sidebar(say: Words, page: str = "", *, is_review: bool = False) -> None:
     with st.sidebar:
         if is_review:
             _language(say)
@@ -76,6 +77,8 @@ def sidebar(say: Words, *, is_review: bool = False) -> None:
         except EngineError:
             here, is_readonly = None, False  # the page tells it
         if here is not None:
+            if page:  # the start page has a field of its own
+                aside(say)
             _scope(state.all_conversations(), here, say)
         if is_readonly:
             st.info(say("scope.readonly"), icon=":material/lock:")
@@ -148,7 +151,8 @@ def main() -> None:
     state.arrive(page.url_path)
     say = state.words()
     st.logo(str(STATIC / "logo.svg"), size="large")
-    sidebar(say, is_review=mine is not None)
+    sidebar(say, page.url_path, is_review=mine is not None)
+    state.led()
     with state.told():
         page.run()
 

@@ -426,6 +426,7 @@ def begin() -> None:
     """First thing in a page's fragment: draw the whole page if that was asked for, and tell what the last acts did."""
     if st.session_state.pop(WHOLE, False):
         st.rerun()
+    state.led()
     for text, icon in st.session_state.pop(NOTES, []):
         st.toast(text, icon=icon)
 

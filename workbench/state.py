@@ -38,6 +38,7 @@ from workbench.views import evictions as evictions_view
 from workbench.views import overview as overview_view
 from workbench.views import retrieval as retrieval_view
 from workbench.views import review as review_view
+from workbench.views import seek as seek_view
 from workbench.views import turn as turn_view
 from workbench.views import why as why_view
 from workbench.views import window as window_view
@@ -48,6 +49,7 @@ from workbench.views.overview import ConversationFigures, OverviewView, UserRow
 from workbench.views.retrieval import RetrievalView
 from workbench.views.review import ReviewView
 from workbench.views.rows import ChatRow
+from workbench.views.seek import SeekView
 from workbench.views.turn import TurnView
 from workbench.views.why import WhyView
 from workbench.views.window import PageView, WindowView
@@ -81,6 +83,7 @@ ASKED = ("q", "expect", "try")  # of the Why page: in no other's address, and th
 OWN_KEYS = {**dict.fromkeys(ASKED, "why"), **dict.fromkeys(OF_STORE, "overview")}
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
+LED = "_led"  # session: the page and place that a part asked to be led to
 V = TypeVar("V")
 
 
@@ -188,6 +191,21 @@ def door(page: str, label: str, icon: str, /, **changes: str | int | None) -> No
     """A link to another page at this place, or at one that differs by these changes."""
     path = pages_folder() / f"{page}.py"
     st.page_link(path, label=label, icon=f":material/{icon}:", query_params=link(**changes))
+
+
+def lead(page: str, **place: str | int) -> None:
+    """Go to this place on another page, when the page is drawn next: a callback may not. Nothing else is kept."""
+    language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
+    query = {key: str(value) for key, value in place.items()} | language
+    go(**{**dict.fromkeys(KEYS), **query})
+    st.session_state[LED] = page, query
+
+
+def led() -> None:
+    """Before a page draws anything: off to where the last act leads."""
+    if (wanted := st.session_state.pop(LED, None)) is not None:
+        page, query = wanted
+        st.switch_page(pages_folder() / f"{page}.py", query_params=query)
 
 
 def words() -> Words:
@@ -309,6 +327,19 @@ def course(row: ConversationFigures) -> tuple[int, ...]:
 @lru_cache(maxsize=50)
 def _course(store: Store, user: str, conversation: str, last_at: datetime, generation: int) -> tuple[int, ...]:
     return overview_view.course(store, user, conversation)
+
+
+def seek(asked: str, user: str = "") -> SeekView:
+    """What bears these words, of one user or of all; for a developer."""
+    if (mine := reviewer()) is not None:
+        raise Missing("user", [mine.user], name="*")
+    store = open_store()
+    return _seek(store, asked, user, store.last_seq(), store.generation())
+
+
+@lru_cache(maxsize=20)
+def _seek(store: Store, asked: str, user: str, seq: int, generation: int) -> SeekView:
+    return seek_view.seek(store, asked, user=user, rows=_conversations(store, seq, generation))
 
 
 # ── the place ─────────────────────────────────────────────────────────────────────────────────────────
@@ -561,7 +592,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 def forget() -> None:
     """Drop everything that is kept, stores too."""
     for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view, _review,
-                 _why, _tried, _earlier, _overview, _user, _course):  # fmt: skip
+                 _why, _tried, _earlier, _overview, _user, _course, _seek):  # fmt: skip
         kept.cache_clear()
     _COUNTED.clear()
 

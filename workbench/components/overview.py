@@ -24,24 +24,11 @@ CARDS = 4
 PAGE = 20  # rows of a list at once
 DOORS = ("live", "turn", "why")
 VERIFIED = "_verified"  # session: what the last full check said, and of which seq
-WALK = "_walk"  # session: the page and place that a part asked to be led to
-
-
-def follow_doors() -> None:
-    """First thing in the page's fragment: a part's click leads to another page, which a callback may not."""
-    if (wanted := st.session_state.pop(WALK, None)) is not None:
-        page, query = wanted
-        st.switch_page(state.pages_folder() / f"{page}.py", query_params=query)
 
 
 def _place(row: ConversationFigures) -> dict[str, str]:
     language = st.query_params.get("lang", "")
     return {"user": row.user, "conv": row.conversation} | ({"lang": language} if language else {})
-
-
-def _walk(page: str, row: ConversationFigures) -> None:
-    state.go(user=row.user, conv=row.conversation, **dict.fromkeys(("run", "turn", "page", "seek", "sort", "from")))
-    st.session_state[WALK] = page, _place(row)
 
 
 def size(value: float, say: Words) -> str:
@@ -77,7 +64,7 @@ def latest(view: OverviewView, say: Words) -> None:
 
     def led(fired: Sequence[str]) -> None:
         if fired[0] in shown and fired[1] in DOORS:
-            _walk(fired[1], shown[fired[0]])
+            state.lead(fired[1], **_place(shown[fired[0]]))
 
     cards(made, "overview_cards", say("overview.latest"), live.on("overview_cards", "open", led))
 
@@ -139,7 +126,7 @@ def conversations(view: OverviewView, say: Words) -> None:
 
     def led(key: str) -> None:
         if key in shown:
-            _walk("live", shown[key])
+            state.lead("live", **_place(shown[key]))
 
     def sorted_(column: str) -> None:
         if column in SORTS:
@@ -201,7 +188,7 @@ def users(view: OverviewView, say: Words) -> None:
     def led(user: str) -> None:
         row = next((row for row in view.conversations if row.user == user), None)
         if row is not None:
-            _walk("timeline", row)
+            state.lead("timeline", **_place(row))
 
     grid(columns, lines, say, "overview_users", say("overview.users"), on_open=live.on("overview_users", "open", led))
 
