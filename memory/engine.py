@@ -205,7 +205,7 @@ class Engine(Shown):
     def _held(self) -> Iterator[None]:
         """The conversation is ours, and we know what others did to it."""
         journal = self.pager.journal
-        with leased(journal, self._wait_s):  # type: ignore[arg-type]
+        with self.store.keeping(), leased(journal, self._wait_s):  # type: ignore[arg-type]
             self.pager.refresh()
             yield
 

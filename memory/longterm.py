@@ -12,6 +12,7 @@ nobody else wrote meanwhile; else they are made anew on what is known then. Noth
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from memory.graph import Graph
     from memory.walk import Walk
 
-TRIES = 20  # at a commit, while others write
+RACES = 5  # with other writers, at a commit; then they wait
 RULES = "rules"
 OFF = "remembering is switched off"
 
@@ -291,22 +292,24 @@ class LongTerm(Shown):
 
         Without `read` the first try takes what was known last: for whoever looked a moment ago, and cannot fail on it.
         """
-        for attempt in range(1, TRIES + 1):
-            before: Knowledge = self.journal.load() if read or attempt > 1 else self.journal.last_known()
-            done = False
-            try:
-                bodies = decide(before)
-                self.journal.durable = durable
-                self.journal.commit(bodies, 0, folded(before, bodies))
-                done = True
-                return bodies
-            except StaleAppend:
-                if attempt == TRIES:
-                    raise
-            finally:
-                if not done:
-                    self._finder = None  # it may hold facts of this draft
-        raise AssertionError("the last try returns or raises")
+        self.journal.durable = durable
+        for attempt in range(RACES):
+            with suppress(StaleAppend):
+                return self._decided(decide, read=read or attempt > 0)
+        with self.journal.alone():  # others write all the while: now they wait
+            return self._decided(decide, read=True)
+
+    def _decided(self, decide: Decide, *, read: bool) -> Sequence[Body]:
+        before: Knowledge = self.journal.load() if read else self.journal.last_known()
+        done = False
+        try:
+            bodies = decide(before)
+            self.journal.commit(bodies, 0, folded(before, bodies))
+            done = True
+            return bodies
+        finally:
+            if not done:
+                self._finder = None  # it may hold facts of this draft
 
     def _change(self, decide: Decide) -> Change:
         bodies = self.commit(decide)

@@ -31,6 +31,7 @@ INDEX_MARK = "at.json"  # in it: how far it came
 CACHE_FILE = "vectors.sqlite"  # costs hours to make, so only words that are deleted take their vectors out of it
 BACKUPS = "backups"
 BUSY_MS = 5_000
+WRITES = "writes"  # in a connection's info while the transaction that begins is to write: whether it shall be durable
 NETWORK = {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afpfs", "ncpfs", "9p", "sshfs", "fuse.sshfs",
            "davfs", "fuse.davfs", "glusterfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre", "afs"}  # fmt: skip
 
@@ -121,10 +122,10 @@ def connect(file: Path, *, readonly: bool) -> SqlEngine:
 
     @event.listens_for(sql, "begin")
     def _begin(connection: Connection) -> None:
-        options, db = connection.get_execution_options(), raw(connection)
-        if options.get("writes"):
+        known, db = connection.info, raw(connection)
+        if WRITES in known:
             # In WAL mode NORMAL loses nothing when a process dies; FULL also survives the machine's end.
-            wanted, known = "FULL" if options.get("durable") else "NORMAL", connection.info
+            wanted = "FULL" if known[WRITES] else "NORMAL"
             if known.get("synchronous") != wanted:
                 db.execute(f"PRAGMA synchronous={wanted}")
                 known["synchronous"] = wanted

@@ -6,6 +6,7 @@ The state kept here is a cache: `load` folds what others committed, and a commit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,18 @@ class SqlJournal:
         self._forget_unsaved()
         return self._state
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Load and commit with nobody writing in between: all that is committed meanwhile stands, or nothing does."""
+        whole = False
+        try:
+            with self.store.alone(durable=self.durable):
+                yield
+            whole = True
+        finally:
+            if not whole:
+                self._forget_all()  # it may hold what was rolled back
+
     def look(self, connection: Connection) -> None:
         """Read the run's head in a transaction that is open anyhow; the next `load` takes it."""
         named = {"user": self.scope.user, "conversation": self.scope.conversation, "run": self.scope.run}
@@ -89,9 +102,13 @@ class SqlJournal:
                 self.look(connection)
         head, self._head = self._head, None
         if head is None or int(head.generation or 0) != self.generation:
-            self.generation, self._state = self.store.generation(), None
-            self._texts, self._by_content, self._all_loaded = {}, {}, False
+            self._forget_all()
+            self.generation = self.store.generation()
         self.stream = self.store.require(self.scope) if head is None else stream_of(head)
+
+    def _forget_all(self) -> None:
+        self._state, self._head, self._ids = None, None, iter(())
+        self._texts, self._by_content, self._unsaved, self._all_loaded = {}, {}, {}, False
 
     def _forget_unsaved(self) -> None:
         for text_id, content in self._unsaved.items():

@@ -39,7 +39,17 @@ from memory.knowledge import Knowledge
 from memory.scope import LIVE, OWN, RECORDED, Scope
 from memory.state import State, apply
 from memory.stores import care, embedded, migrations
-from memory.stores.files import BACKUPS, FILE, check_place, connect, default_path, refuse_network, translated, uri_of
+from memory.stores.files import (
+    BACKUPS,
+    FILE,
+    WRITES,
+    check_place,
+    connect,
+    default_path,
+    refuse_network,
+    translated,
+    uri_of,
+)
 from memory.stores.folds import CONVERSATION, Fold, fold_for
 from memory.stores.journal import SqlJournal
 from memory.stores.lease import is_held, leased
@@ -81,6 +91,7 @@ class Store:
         self._engine = engine
         self._log: Log | None = None
         self._lock = threading.Lock()
+        self._mine = threading.local()  # `kept`: this thread's open connection; `joined`: its open transaction
         self._watchers: list[Watcher] = []
 
     # ── open and close ────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +188,10 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One transaction: everything read in it is of one moment."""
-        with translated(self.file), self._engine.connect() as connection, connection.begin():
+        if joined := getattr(self._mine, "joined", None):
+            yield joined
+            return
+        with translated(self.file), self._connection() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -188,10 +202,51 @@ class Store:
         """
         if self.readonly:
             raise StoreReadOnly(f"{self.path} was opened read-only")
+        if joined := getattr(self._mine, "joined", None):
+            yield joined
+            return
+        with translated(self.file), self._connection() as connection:
+            connection.info[WRITES] = durable
+            try:
+                with connection.begin():
+                    yield connection
+            finally:
+                del connection.info[WRITES]
+
+    @contextmanager
+    def alone(self, *, durable: bool = True) -> Iterator[None]:
+        """One transaction for all that this thread reads and writes meanwhile; nobody else writes until it ends.
+
+        For whoever lost the race to others too often: what is decided in it cannot be stale. All of it or nothing.
+        """
+        with self.write(durable=durable) as connection:
+            self._mine.joined = connection
+            try:
+                yield
+            finally:
+                self._mine.joined = None
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """This thread's transactions meanwhile share one connection: taking one each time cost a tenth of a step."""
+        if getattr(self._mine, "kept", None) is not None:
+            yield
+            return
         with translated(self.file), self._engine.connect() as connection:
-            connection = connection.execution_options(writes=True, durable=durable)
-            with connection.begin():
-                yield connection
+            self._mine.kept = connection
+            try:
+                yield
+            finally:
+                self._mine.kept = None
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        kept = getattr(self._mine, "kept", None)
+        if kept is not None and not kept.in_transaction():
+            yield kept
+            return
+        with self._engine.connect() as connection:
+            yield connection
 
     # ── streams ───────────────────────────────────────────────────────────────────────────────────────
 

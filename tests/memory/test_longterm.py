@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from memory import Store
 from memory.errors import BadMessage, NotFound, StaleFact, StoreReadOnly
+from memory.events import Body
+from memory.fact_events import RememberingSwitched
 from memory.facts import Candidate, Source
 from memory.knowledge import Knowledge, fold
-from memory.longterm import Heard, LongTerm
+from memory.longterm import RACES, Heard, LongTerm
 from memory.scope import Scope
 from memory.stores import folds
 
@@ -235,6 +237,47 @@ def test_eight_threads_write_and_nothing_is_lost(store):
     assert {o.verdict for o in lines} == {"stored"}
     assert len({memory.text(f) for f in memory.facts()}) == 48
     assert_rebuilt_equals_live(memory)
+
+
+def test_who_loses_to_others_each_time_makes_them_wait(of):
+    mine, other = of(), of()
+    races: list[int] = []
+
+    def decide(k: Knowledge) -> list[Body]:
+        races.append(k.version)
+        if len(races) <= RACES:  # somebody is faster, each time; then nobody can be
+            other.switch(on=not other.knowledge.on)
+        return [RememberingSwitched(True, "the slow one", mine.clock())]
+
+    mine.commit(decide)
+    assert len(races) == RACES + 1
+    assert races == sorted(set(races))
+    assert_rebuilt_equals_live(mine)
+
+
+def test_what_fails_while_others_wait_leaves_nothing_and_the_next_write_stands(of):
+    memory = of()
+
+    def fails_late() -> None:
+        with memory.journal.alone():
+            memory.write(budget("5000"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails_late()
+    assert memory.knowledge.facts == {}
+    memory.write(budget("8000"))
+    assert values(memory) == values(of()) == ["8000"]
+    assert_rebuilt_equals_live(memory)
+
+
+def test_a_store_that_keeps_its_connection_reads_in_the_middle_of_a_read(store, of):
+    memory = of()
+    with store.keeping():
+        memory.write(budget("5000"))
+        with store.read():  # of before
+            memory.write(budget("8000"))
+        assert values(memory) == values(of()) == ["8000"]
 
 
 WRITER = """
