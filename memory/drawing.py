@@ -154,23 +154,23 @@ def _line(turn: Heard, source: bool) -> str:
     return f"t{turn.number} · {turn.said_at.date().isoformat()} · {turn.speaker or turn.role}{mark}: {kept}"
 
 
-def read_rows(raw: str) -> tuple[list[Any], str]:
-    """The rows of an answer, and why it cannot be read; no rows without an error is a no.
+def read_rows(raw: str, key: str = "facts") -> tuple[list[Any], str]:
+    """The rows of an answer under this key, and why it cannot be read; no rows without an error is a no.
 
     >>> read_rows('Based on {about travel}, here: ```json {"facts": [{"turn": "t1",}]} ```')
     ([{'turn': 't1'}], '')
     >>> read_rows('{"facts": [{"turn": "t1"')
     ([], 'the JSON breaks off or is malformed')
     """
-    found, error = object_in(without_thoughts(raw), ("facts",))
+    found, error = object_in(without_thoughts(raw), (key,))
     if error:
         return [], error
-    if "facts" not in found:
-        return [], 'there is no "facts" in it'
-    rows = found["facts"]
+    if key not in found:
+        return [], f'there is no "{key}" in it'
+    rows = found[key]
     if rows is None:
         return [], ""
-    return (rows, "") if isinstance(rows, list) else ([], '"facts" is no list')
+    return (rows, "") if isinstance(rows, list) else ([], f'"{key}" is no list')
 
 
 def _taken(

@@ -57,9 +57,10 @@ class Candidate:
 class Proposal:
     """What a model says that a candidate does to a known fact; revision.py takes it past its guard, or not."""
 
-    action: str  # new, same, replaces, ends
+    action: str  # new, same, replaces, ends; of two that are alike also merges, beside
     target: int
     by: str  # the model
+    text: str = ""  # merges: what says all of both
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,9 +91,14 @@ def revise(
         return _unproven(draft, f"only the {source.by} said so", near)
     if proposal is not None and (proposed := _proposed(draft, proposal)) is not None:
         return proposed
-    if not candidate.attribute:
-        return _text_only(draft, near(candidate))
-    like, of_key = draft.like, k.by_key.get(draft.key, ())
+    made = _by_rules(draft, near)
+    return made if proposal is None else _kept_beside(draft, proposal, made)
+
+
+def _by_rules(draft: _Draft, near: Near) -> Revision:
+    if not draft.candidate.attribute:
+        return _text_only(draft, near(draft.candidate))
+    like, of_key = draft.like, draft.k.by_key.get(draft.key, ())
     same = [f for f in of_key if f.value_key == like.value_key and f.negated == like.negated and draft.may_change(f)]
     against = [f for f in of_key if excludes(f, like) and draft.may_change(f)]
     if holder := next((f for f in same if any(draft.anchor in i for i in f.believed)), None):
@@ -115,23 +120,51 @@ NO_VALUE = value_digest("")
 
 
 def _proposed(draft: _Draft, proposal: Proposal) -> Revision | None:
-    """The model's verdict, where rules have none of their own: one of the two is text only. None: the rules decide.
+    """The model's verdict, where rules have none of their own. None: the rules decide.
 
-    Guard: two that are about different things cannot retire each other, whatever a model says.
+    Guard: two that are about different things cannot retire each other, whatever a model says, nor does what held
+    before take the place of what held since; a verdict on what changed meanwhile is none.
     """
     target = draft.k.facts.get(proposal.target)
-    if target is None or not draft.may_change(target) or (target.key and draft.key):
+    if target is None or not draft.may_change(target) or not _left_open(draft, target):
         return None
+    if target.changed_at > draft.writer.version:
+        return None
+    by = f"model:{proposal.by}"
     if proposal.action == "same":
-        return _known(draft, target, ())
+        return _known(draft, target, (), by)
+    if proposal.action == "merges" and proposal.text and not draft.key and not target.key:
+        return _merged(draft, target, by, f"it and {target.name} tell parts of one thing", proposal.text)
     if proposal.action not in ("replaces", "ends") or not any(i.overlaps(draft.interval) for i in target.believed):
+        return None
+    if target.since > draft.anchor:
         return None
     cause, verdict = ("end", "ended") if proposal.action == "ends" else ("supersede", "superseded")
     why = f"it {proposal.action} {target.name}, says {proposal.by}"
-    draft.open(cause, f"model:{proposal.by}", why, old=(target.id,), new=draft.id)
+    draft.open(cause, by, why, old=(target.id,), new=draft.id)
     draft.add(FactWritten(draft.change, draft.fact(), (draft.interval,), draft.writer.at))
     draft.make_room(draft.interval, [target], draft.id, "ended" if cause == "end" else "replaced")
     return draft.done(verdict, why, draft.id, (target.id,))
+
+
+def _left_open(draft: _Draft, target: Fact) -> bool:
+    """Whether rules have no word on the two: one is text only, or both are values of a list, and not the same."""
+    if not (target.key and draft.key):
+        return True
+    of_list = target.key == draft.key and not (target.single or draft.candidate.single)
+    denied = target.negated or draft.candidate.negated
+    known = (f for f in draft.k.by_key.get(draft.key, ()) if f.value_key == draft.value_key)
+    return of_list and not denied and not any(draft.may_change(f) for f in known)
+
+
+def _kept_beside(draft: _Draft, proposal: Proposal, made: Revision) -> Revision:
+    """What rules found nothing like is kept beside the one that the model compared it with, and that is on record."""
+    target = draft.k.facts.get(proposal.target)
+    if proposal.action != "beside" or made.outcome.verdict != "stored" or target is None:
+        return made
+    why = f"it holds beside {target.name}, says {proposal.by}"
+    opening = FactsChanged(draft.change, "write", f"model:{proposal.by}", draft.writer.at, why, (target.id,), draft.id)
+    return Revision((opening, *made.bodies[1:]), replace(made.outcome, verdict="kept_both", reason=why))
 
 
 def _unproven(draft: _Draft, reason: str, near: Near) -> Revision:
@@ -164,7 +197,7 @@ def _utc(at: datetime) -> datetime:
 # ── the same again ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _known(draft: _Draft, fact: Fact, against: Sequence[Fact]) -> Revision:
+def _known(draft: _Draft, fact: Fact, against: Sequence[Fact], by: str = "rule:same") -> Revision:
     """It says what is known: one more source; of two sides in conflict it is a word for one of them."""
     ends = draft.candidate.valid_to is not None and any(
         draft.anchor in i and draft.interval.valid_to < i.valid_to for i in fact.believed
@@ -177,7 +210,7 @@ def _known(draft: _Draft, fact: Fact, against: Sequence[Fact]) -> Revision:
         told = f"it says until when {fact.name} holds"
     elif rulings:
         told = f"it says again what {fact.name} says, with the other side in view"
-    draft.open("end" if ends else "resolve" if rulings else "write", "rule:same", told, old=(fact.id,), new=fact.id)
+    draft.open("end" if ends else "resolve" if rulings else "write", by, told, old=(fact.id,), new=fact.id)
     if not draft.has_source(fact):
         draft.add(FactSourced(draft.change, fact.id, draft.spoken, draft.writer.at))
     if ends:
@@ -222,8 +255,15 @@ def _text_only(draft: _Draft, near: Sequence[tuple[Fact, str]]) -> Revision:
             draft.add(FactSourced(draft.change, fact.id, draft.spoken, draft.writer.at))
             return draft.done("known", f"{fact.name} says the same; one more source", fact.id)
         if set(theirs) < set(mine) and not _denials(set(mine) - set(theirs)):
-            return _merged(draft, fact)
+            return _merged(draft, fact, "rule:contains", f"it says all of {fact.name} and more")
     return draft.written("stored", "new", "write", "rule:new")
+
+
+def told_by_rule(new: str, known: str) -> bool:
+    """Whether rules say what becomes of two texts: they are the same, or the new one says all of the known and more."""
+    mine, theirs = terms(new), terms(known)
+    more = set(theirs) < set(mine) and not _denials(set(mine) - set(theirs))
+    return more or _says_same(mine, theirs)
 
 
 def _says_same(mine: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -245,13 +285,15 @@ _NOT_CHINESE = frozenset("不没無无非别未")
 _HARMLESS = frozenset(["特别", "别的", "别人", "区别", "分别", "级别", "性别", "非常", "未来", "不错", "不仅", "不但"])
 
 
-def _merged(draft: _Draft, old: Fact) -> Revision:
-    """The new text says all that the old one did, and more."""
-    draft.open("merge", "rule:contains", f"it says all of {old.name} and more", old=(old.id,), new=draft.id)
+def _merged(draft: _Draft, old: Fact, by: str, why: str, text: str = "") -> Revision:
+    """The new text, or a third, says all that the old one did, and more."""
+    draft.open("merge", by, why, old=(old.id,), new=draft.id)
+    if text:
+        draft.candidate = replace(draft.candidate, text=text)
     fact = draft.fact(sources=(*old.sources, draft.spoken), importance=max(old.importance, draft.candidate.importance))
     draft.add(FactWritten(draft.change, fact, old.believed, draft.writer.at))
     draft.add(FactRevised(draft.change, old.id, (), "superseded", draft.writer.at, f"merged into f{draft.id}"))
-    return draft.done("merged", f"it says all of {old.name} and more", draft.id, (old.id,))
+    return draft.done("merged", why, draft.id, (old.id,))
 
 
 # ── another value, or a denial ────────────────────────────────────────────────────────────────────────
