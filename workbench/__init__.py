@@ -32,7 +32,7 @@ def _check_neighbours(*names: str) -> None:
 _check_neighbours("memory", "sessions", "pages")
 
 _INLINE = ("ask", "conflicts", "erase", "fact", "facts", "lanes", "page", "turn", "window")
-_HOMES = {"Engine": "memory"} | dict.fromkeys(_INLINE, "workbench.inline")
+_HOMES = {"Engine": "memory", "launch": "workbench.launched"} | dict.fromkeys(_INLINE, "workbench.inline")
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ Not a page: it draws nothing in the middle. Pages are found by where the `pages`
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ import streamlit as st
 
 from memory.errors import EngineError
 from memory.scope import LIVE, RECORDED
-from workbench import state
+from workbench import live, state
 from workbench.components.seek import aside
+from workbench.steering import STEERED_VARIABLE
 from workbench.views.conversations import ConversationRow
 from workbench.words import LANGUAGES, Words, visible
 
 STATIC = Path(__file__).parent / "static"
+SENT = "_sent"  # session: where the notebook sends this page
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,8 @@ def main() -> None:
         _refused(error, say)
         return
     page = router(say, REVIEW if mine else NAVIGATION)
+    if not mine:
+        steered(page.url_path)
     state.arrive(page.url_path)
     say = state.words()
     st.logo(str(STATIC / "logo.svg"), size="large")
@@ -155,6 +160,21 @@ def main() -> None:
     state.led()
     with state.told():
         page.run()
+
+
+def steered(shown: str) -> None:
+    """Go where the notebook that opened the app sends it: another page, or another place on the one that is shown."""
+    if not os.environ.get(STEERED_VARIABLE):
+        return
+    from workbench.components.steer import steer
+
+    target = st.session_state.pop(SENT, None)
+    steer(live.on("steer", "goto", lambda sent: st.session_state.update({SENT: sent})))
+    if target is None:
+        return
+    state.go(**target["changes"])
+    if target["page"] not in ("", shown):
+        st.switch_page(state.pages_folder() / f"{target['page']}.py", query_params=state.link())
 
 
 def _refused(error: EngineError, say: Words) -> None:

@@ -43,6 +43,7 @@ from workbench.app import NAVIGATION
 from workbench.pyvis_graph import CODE_PATH, library
 from workbench.review_link import PARAMETER, LinkRefused, Reviewer, key_of, opened
 from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, warm
+from workbench.steering import STEERED_VARIABLE, STEERING, Owner, Steering
 from workbench.words import Words, language_of
 
 APP = Path(__file__).with_name("app.py")
@@ -129,6 +130,7 @@ class TokenGate:
 
 
 DOCUMENTS = frozenset({"/", *(f"/{entry.name}" for group in NAVIGATION.values() for entry in group)})
+STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
 PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 # What a reviewer's page is made of. Not among them: /events, which tells of all users, uploads, metrics, the agent's
 # interface, and whatever a later version of Streamlit may serve.
@@ -215,8 +217,7 @@ class Pulse:
         self._closed = False
 
     async def stream(self, request: Request) -> Response:
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(self._listen(), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(self._listen(), media_type="text/event-stream", headers=STREAMED)
 
     async def _listen(self) -> AsyncIterator[bytes]:
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -282,17 +283,22 @@ class Pulse:
 
 
 @asynccontextmanager
-async def _ending(pulse: Pulse) -> AsyncIterator[None]:
-    """Close the pulse as soon as the process is told to stop, then do what was to be done then."""
+async def _ending(*streams: Pulse | Steering) -> AsyncIterator[None]:
+    """Close the streams as soon as the process is told to stop, then do what was to be done then."""
+
+    def close() -> None:
+        for stream in streams:
+            stream.close()
+
     if threading.current_thread() is not threading.main_thread():
         yield
-        pulse.close()
+        close()
         return
     loop = asyncio.get_running_loop()
     before: dict[int, Any] = {}
 
     def stop(number: int, frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(pulse.close)
+        loop.call_soon_threadsafe(close)
         if callable(before[number]):
             before[number](number, frame)
 
@@ -302,9 +308,45 @@ async def _ending(pulse: Pulse) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        pulse.close()
+        close()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+# ── the notebook that opened it ───────────────────────────────────────────────────────────────────────
+
+
+def _steered(prefix: str, store: Path, readonly: bool) -> list[Route]:
+    """For whoever knows the secret path, so for the notebook and its pages: where the reader is, where to go."""
+
+    async def told(request: Request) -> Response:
+        return _json({"store": str(store), "readonly": readonly, **STEERING.told()})
+
+    async def go(request: Request) -> Response:
+        return _json({"open": STEERING.go(orjson.loads(await request.body()))})
+
+    async def join(request: Request) -> Response:
+        STEERING.join(Owner(**orjson.loads(await request.body())))
+        return _json({})
+
+    async def leave(request: Request) -> Response:
+        return _json({"owners": STEERING.leave(orjson.loads(await request.body())["pid"])})
+
+    async def stream(request: Request) -> Response:
+        return StreamingResponse(STEERING.listen(), media_type="text/event-stream", headers=STREAMED)
+
+    post = ["POST"]
+    return [
+        Route(f"{prefix}/steering", told),
+        Route(f"{prefix}/steering/stream", stream),
+        Route(f"{prefix}/steering/go", go, methods=post),
+        Route(f"{prefix}/steering/join", join, methods=post),
+        Route(f"{prefix}/steering/leave", leave, methods=post),
+    ]
+
+
+def _json(told: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(told), media_type="application/json", headers=PRIVATE)
 
 
 # ── the server ────────────────────────────────────────────────────────────────────────────────────────
@@ -317,7 +359,7 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
     @asynccontextmanager
     async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
         asyncio.get_running_loop().run_in_executor(None, warm)
-        async with _ending(pulse):
+        async with _ending(pulse, STEERING):
             if on_ready is not None:
                 on_ready(_address(base, token))
             yield {}
@@ -330,6 +372,8 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
     pages = [Route(f"{prefix}/{entry.name}", _start if entry.is_default else _document) for entry in entries]
     routes = [Route(f"{prefix}/events", pulse.stream), Route(f"{prefix}/", _document), *pages]
     routes.append(Route(f"{prefix}/{CODE_PATH}", _drawing))
+    if base:
+        routes += _steered(prefix, store, bool(os.environ.get(READONLY_VARIABLE)))
     return st.App(APP, middleware=gate, routes=routes, lifespan=lifespan)
 
 
@@ -356,7 +400,7 @@ def _html() -> str:
 
 def _document(request: Request) -> Response:
     """The one document of all pages: every page lies directly below the root."""
-    return HTMLResponse(_html(), headers={"cache-control": "no-cache"})
+    return HTMLResponse(_html(), headers={"cache-control": "no-cache", "referrer-policy": "no-referrer"})
 
 
 def _start(request: Request) -> Response:
@@ -386,17 +430,21 @@ def serve(
     token: str | None = None,
     readonly: bool = False,
     framed: bool = False,
+    proxied: bool = False,
     review_only: bool = False,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the workbench on this machine until SIGINT or SIGTERM.
 
-    `port` 0 takes a free one. `on_ready` gets the whole address as soon as it answers. `framed` puts the token
-    into the path instead of a cookie, for a notebook's frame. `review_only`: nothing is shown without a review link,
+    `port` 0 takes a free one. `on_ready` gets the whole address as soon as it answers. `framed` puts the token into the
+    path instead of a cookie, for a notebook's frame; `proxied`: it is reached below another address, whose name nobody
+    here knows, and the secret path alone keeps strangers out. `review_only`: nothing is shown without a review link,
     and nobody sees more than their own page. Raises PortTaken, or BadSetting where a frame is to be review-only.
     """
     if review_only and framed:
         raise BadSetting("a frame has its secret in its path: it cannot be review-only")
+    if proxied and not framed:
+        raise BadSetting("behind a proxy the secret is in the path: framed=True")
     store = Path(store_path).expanduser().resolve() if store_path else default_path()
     token = "" if review_only else token or secrets.token_urlsafe(24)
     _check_port(port)
@@ -404,6 +452,7 @@ def serve(
     os.environ[PUSH_VARIABLE] = "1"
     os.environ[READONLY_VARIABLE] = "1" if readonly else ""
     os.environ[ONLY_VARIABLE] = "1" if review_only else ""
+    os.environ[STEERED_VARIABLE] = "1" if framed else ""
     sys.argv = [str(APP)]  # the settings beside the script are looked for from here
     base = f"t/{token}" if framed else ""
     make_app(store, token, base=base, on_ready=on_ready).run(
@@ -412,7 +461,9 @@ def serve(
             "server.address": "127.0.0.1",
             "server.headless": True,
             "server.fileWatcherType": "none",
-            "server.allowedHosts": ["127.0.0.1", "localhost"],
+            "server.allowedHosts": ["*"] if proxied else ["127.0.0.1", "localhost"],
+            "server.enableCORS": not proxied,
+            "server.enableXsrfProtection": not proxied,
             "server.baseUrlPath": base,
             "browser.gatherUsageStats": False,
             "logger.hideWelcomeMessage": True,

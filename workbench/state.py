@@ -33,6 +33,7 @@ from memory.stores.vector_source import StoredVectors
 from memory.trial import Trial
 from workbench import access, components
 from workbench.review_link import Reviewer
+from workbench.steering import STEERED_VARIABLE, STEERING, moved
 from workbench.views import diff as diff_view
 from workbench.views import evictions as evictions_view
 from workbench.views import overview as overview_view
@@ -84,6 +85,7 @@ OWN_KEYS = {**dict.fromkeys(ASKED, "why"), **dict.fromkeys(OF_STORE, "overview")
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 LED = "_led"  # session: the page and place that a part asked to be led to
+TOLD = "_told"  # session: what the notebook was told last
 V = TypeVar("V")
 
 
@@ -362,7 +364,20 @@ def place() -> Place | None:
     turn = _number("turn")
     if turn is not None and not 1 <= turn <= stream.turns:
         raise Missing("turn", name=turn, turns=stream.turns)
+    _tell(stream.scope)
     return Place(row, stream, turn, _number("page"), generation, max(s.id for s in streams), own)
+
+
+def _tell(scope: Scope) -> None:
+    """Tell the notebook that opened the app where its reader is, once for each move."""
+    session = st.session_state
+    if not os.environ.get(STEERED_VARIABLE) or access.KEPT_TOKEN in session:
+        return
+    address = link(user=scope.user, conv=scope.conversation, run=scope.run)
+    now = moved(session.get(TOLD), session.get(SHOWN_PAGE, ""), address)
+    if session.get(TOLD) != now:
+        session[TOLD] = now
+        STEERING.select(now)
 
 
 def _conversation(rows: Sequence[ConversationRow]) -> ConversationRow:
