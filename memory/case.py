@@ -15,7 +15,7 @@ from memory.errors import NotFound
 from memory.events import Event, PagesRecalled
 from memory.expected import Expected
 from memory.fact_events import TurnRemembered
-from memory.finder import VectorSource
+from memory.finder import Finder, VectorSource
 from memory.knowledge import Knowledge
 from memory.pager import Said
 from memory.reach import words_of
@@ -43,6 +43,7 @@ class Case:
     texts: Mapping[int, str] = field(repr=False)
     vectors: VectorSource | None = field(repr=False)
     recalls: tuple[Request, ...] = ()
+    finder: Finder | None = field(default=None, repr=False)  # of `before`, where many cases share it
 
     def words(self, text: int) -> str:
         return self.texts[text]
@@ -65,6 +66,7 @@ class Case:
         return Rehearsal(
             self.before, said, self.words, now=self.now, conversation=self.scope.conversation, vectors=self.vectors,
             knowledge=self.knowledge if self.scope.run == LIVE else None, recalls=self.recalls,
+            finder=self.finder,
         )  # fmt: skip
 
     @cached_property

@@ -41,7 +41,7 @@ MARKED, FOLLOWED, UNMARKED = "marked", "followed", "unmarked"
 WHERE = {"facts": "facts", "stubs": "bookmark", "recalled": "recalled"}  # sections; others: page
 _ASIDE = pattern(r"[(（][^()（）]*[)）]")  # the day that a value was resolved to: nobody said so
 FIGURES = 3  # digits that tell an amount from a day
-_SAID_TO_END = (", until ", ", undecided against ")  # as known.py words it
+SAID_TO_END = (", until ", ", undecided against ")  # as known.py words it
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ def _how(spot: _Spot, last: int, words: Words) -> str:
     if spot.section in ("recalled", "stubs"):
         return MARKED
     if spot.section == "facts":
-        return MARKED if any(told in words(spot.head) for told in _SAID_TO_END) else UNMARKED
+        return MARKED if any(told in words(spot.head) for told in SAID_TO_END) else UNMARKED
     return FOLLOWED if last > spot.place else UNMARKED
 
 

@@ -59,8 +59,12 @@ class Rehearsal:
         vectors: VectorSource | None = None,
         knowledge: Knowledge | None = None,
         recalls: Sequence[Request] = (),
+        finder: Finder | None = None,
     ) -> None:
-        """`words` are those of the conversation and of facts; `knowledge` None: no facts come, as in a replay."""
+        """`words` are those of the conversation and of facts; `knowledge` None: no facts come, as in a replay.
+
+        `finder` of the state before: whoever rehearses many messages there makes it once.
+        """
         self.knowledge, self.conversation, self.now = knowledge, conversation, now
         self.vectors = None if vectors is None else Asked(vectors)
         self.facts = FactFinder(words)
@@ -70,7 +74,7 @@ class Rehearsal:
         pager.receive(message)
         self._received = pager.commit()
         self.state = pager.state
-        self.finder = pager.finder
+        self.finder = finder or pager.finder
         self._journal = journal
 
     @property

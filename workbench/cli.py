@@ -21,7 +21,7 @@ from rich.text import Text
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.scope import Scope
 from memory.settings import Settings, described
-from workbench import bookmarks_cli, memory_cli, terminal
+from workbench import bookmarks_cli, memory_cli, quality_cli, terminal
 from workbench.terminal import out
 
 if TYPE_CHECKING:
@@ -764,3 +764,6 @@ def _progress(quiet: bool = False) -> Iterator[Any]:
 def _json(value: Any) -> None:
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
     sys.stdout.write(text + "\n")
+
+
+quality_cli.register(app, _scope, _settings)

@@ -34,7 +34,7 @@ from memory.pages import Page
 from memory.scope import Scope
 from memory.show import Shown, small, table
 from memory.show import rows as box
-from memory.stores import care, embedded
+from memory.stores import care, embedded, lines
 from memory.stores.files import BACKUPS, INDEX_FOLDER, LOG_FILE
 from memory.stores.folds import fold_for
 from memory.stores.lease import is_gone
@@ -362,6 +362,7 @@ def _carry_out(preview: ErasePreview, by: str) -> Erased:
                 break
     else:
         raise StaleAppend("others wrote all the while: try again when they are done")
+    lines.take_out(store.path, lambda raw, words: raw["user"] == user and without(words, plan.wide) != words)
     return _finish(store, plan, cleaned)
 
 

@@ -38,7 +38,7 @@ from memory.journal import Clock, utc_now
 from memory.knowledge import Knowledge
 from memory.scope import LIVE, OWN, RECORDED, Scope
 from memory.state import State, apply
-from memory.stores import care, embedded, migrations
+from memory.stores import care, embedded, lines, migrations
 from memory.stores.files import (
     BACKUPS,
     FILE,
@@ -493,6 +493,8 @@ class Store:
         """
         with self.write() as connection:
             removed = care.delete_conversation(connection, user, conversation)
+        mine = {"user": user, "conversation": conversation}
+        lines.take_out(self.path, lambda raw, _: mine.items() <= raw.items())
         care.wipe(self.file)
         embedded.prune(self)
         return removed

@@ -30,6 +30,11 @@ def demo_files() -> list[Path]:
     return [Path(str(files(__name__) / name)) for name in SCOPES]
 
 
+def questions_file() -> Path:
+    """Questions pinned onto both, of every kind, with their outcome beside it: what `workbench check demo` asks."""
+    return Path(str(files(__name__) / "questions.jsonl"))
+
+
 def load_demo(store: Store, progress: Progress | None = None, settings: Settings | None = None) -> ImportReport | None:
     """Import and replay both; None if they are there already, which is seen from two heads and costs no reading."""
     wanted = resolved(settings or Settings())

@@ -7,7 +7,7 @@ import pytest
 
 from memory.settings import Settings
 from memory.stores.sql import Store
-from sessions.demo import demo_files
+from sessions.demo import demo_files, load_demo
 from sessions.readers import read
 from sessions.recording import Question, RecordedCall, RecordedRecall, RecordedTurn, Recording
 
@@ -19,6 +19,14 @@ TOPICS = ["the budget of the trip", "the red bicycle", "a peanut allergy", "the 
 @pytest.fixture
 def store(tmp_path: Path):
     with Store.open(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory):
+    """Both demo conversations as `workbench open --demo` makes them; tests of it change nothing."""
+    with Store.open(tmp_path_factory.mktemp("demo") / "store") as opened:
+        load_demo(opened)
         yield opened
 
 

