@@ -33,7 +33,7 @@ from memory.prompt import MARKS, Message, call_tokens, offers_recall
 from memory.recalls import Request
 from memory.redaction import clean
 from memory.remembering import Remembering
-from memory.scope import LIVE, Scope
+from memory.scope import LIVE, RECORDED, Scope, is_fork
 from memory.serving import Served, names, needs_no_answer, serve, undecided
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
@@ -457,6 +457,12 @@ class Engine(Shown):
             self.pager.mark(turn, important)
             self.pager.commit()
 
+    def rate(self, turn: int, rating: int) -> None:
+        """What a person thinks of a reply: 1 (up), -1 (down), or 0, which takes it back."""
+        with self._held():
+            self.pager.rate(turn, rating)
+            self.pager.commit()
+
     def bookmark(
         self, page: str | int, keywords: Sequence[str] | None = None, *, weight: float | None = None
     ) -> Bookmark:
@@ -621,9 +627,9 @@ def _functions(own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parent(store: Store, scope: Scope) -> Stream | None:
-    """The run that a new live run continues, if there is any with decisions in it."""
-    runs = [s for s in store.streams(scope.user, scope.conversation) if s.scope.run not in (scope.run, "recorded")]
-    return runs[0] if runs else None
+    """The run that a new live run continues, if there is any with decisions in it; a fork is nobody's beginning."""
+    runs = [s for s in store.streams(scope.user, scope.conversation) if s.scope.run not in (scope.run, RECORDED)]
+    return next((s for s in runs if not is_fork(s.scope.run)), None)
 
 
 class _Stages:

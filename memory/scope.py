@@ -1,7 +1,7 @@
 """Whose memory, which conversation, which run of it.
 
 A scope without a user does not exist; a store neither reads nor writes without one. `run` tells the live
-conversation from its recording and from saved replays of it.
+conversation from its recording, from saved replays of it, and from forks, in which a model was asked again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from memory.errors import BadSetting
 
 LIVE = "live"  # a person and a model are talking, or were
 RECORDED = "recorded"  # the bare transcript of an import: turns, no decision
+FORK = "fork-"  # begins the name of a run in which a model was asked again from some turn on
 OWN = "~"  # in place of a conversation: what is remembered about the user across all of them
 FACTS = "facts"  # its only run
 
@@ -48,3 +49,7 @@ class Scope:
 
     def __str__(self) -> str:
         return f"{self.user}/{self.conversation}/{self.run}"
+
+
+def is_fork(run: str) -> bool:
+    return run.startswith(FORK)

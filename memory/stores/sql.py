@@ -36,7 +36,7 @@ from memory.events import Body, ConversationBranched, Event, GuestLeft, StepAban
 from memory.fact_events import TurnRemembered
 from memory.journal import Clock, utc_now
 from memory.knowledge import Knowledge
-from memory.scope import LIVE, OWN, RECORDED, Scope
+from memory.scope import LIVE, OWN, RECORDED, Scope, is_fork
 from memory.state import State, apply
 from memory.stores import care, embedded, lines, migrations
 from memory.stores.files import (
@@ -290,13 +290,18 @@ class Store:
             raise NotFound(f"no conversation {conversation!r} of user {user!r} in {self.path}")
         return main_of(runs).scope
 
-    def open_stream(self, scope: Scope, parent: Stream | None = None, cause: str = "") -> SqlJournal:
-        """The journal of this run, begun if it is new; a new one with a `parent` continues that."""
+    def open_stream(
+        self, scope: Scope, parent: Stream | None = None, cause: str = "", after: int | None = None
+    ) -> SqlJournal:
+        """The journal of this run, begun if it is new; a new one with a `parent` continues that.
+
+        It leaves the parent `after` this version of it, at its end without one.
+        """
         if self.stream(scope) is None:
-            self._begin(scope, parent, cause)
+            self._begin(scope, parent, cause, after)
         return SqlJournal(self, self.require(scope))
 
-    def _begin(self, scope: Scope, parent: Stream | None, cause: str) -> None:
+    def _begin(self, scope: Scope, parent: Stream | None, cause: str, after_version: int | None) -> None:
         """The run and, for a branch, its first record: both or none; nothing where another process was faster."""
         now = to_us(self.clock())
         row: dict[str, Any] = {
@@ -315,7 +320,7 @@ class Store:
             return
         if (parent.scope.user, parent.scope.conversation) != (scope.user, scope.conversation):
             raise StoreError(f"{scope} cannot continue {parent.scope}: a branch stays within its conversation")
-        before = self.fold_of(parent)
+        before = self.fold_of(parent, after_version)
         branched = ConversationBranched(str(parent.scope), before.version, cause)
         after = apply(before, Event(0, before.version + 1, before.step, self.clock(), branched))
         row |= {"parent": parent.id, "parent_version": before.version, **CONVERSATION.head(after)}
@@ -516,8 +521,11 @@ class Store:
 
 
 def main_of(runs: Sequence[Stream]) -> Stream:
-    """Of one conversation's runs, the newest first: the live one, else the newest replay, else the recording."""
-    return min(runs, key=lambda s: (s.scope.run == RECORDED, s.scope.run != LIVE))
+    """Of one conversation's runs, the newest first: the live one, else the newest replay, else the recording.
+
+    A fork is shown only where it is asked for, or where nothing else is left.
+    """
+    return min(runs, key=lambda s: (is_fork(s.scope.run), s.scope.run == RECORDED, s.scope.run != LIVE))
 
 
 class Watcher:

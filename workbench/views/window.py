@@ -20,10 +20,11 @@ from memory.prompt import instruction_tokens
 from memory.scope import Scope
 from memory.show import Shown
 from memory.state import State, fold
-from memory.stores.sql import Store, Stream
+from memory.stores.sql import Stream
 from memory.turns import Turn
 from memory.window import fill
 from workbench.views.feed import feed_rows, text_ids
+from workbench.views.past import Past
 from workbench.views.rows import ChatRow, FeedRow, Metric, PageRow, Segment, StubRow
 
 TREND_STEPS = 24
@@ -120,7 +121,7 @@ def _said_of(row: FeedRow) -> str:
 # ── from the store ────────────────────────────────────────────────────────────────────────────────────
 
 
-def window(store: Store, scope: Scope, turn: int | None = None) -> WindowView:
+def window(store: Past, scope: Scope, turn: int | None = None) -> WindowView:
     """The window at `turn`; at the newest one without it. Raises NotFound for a run or turn that is not there."""
     stream = store.require(scope)
     shown = stream.turns if turn is None else turn
@@ -135,7 +136,7 @@ def window(store: Store, scope: Scope, turn: int | None = None) -> WindowView:
     return _view(store, stream, shown, state, after, recent, running)
 
 
-def page(store: Store, scope: Scope, number: int, turn: int | None = None) -> PageView:
+def page(store: Past, scope: Scope, number: int, turn: int | None = None) -> PageView:
     """One page as it is at `turn`, with the whole history of its coming and going up to there."""
     stream = store.require(scope)
     end = stream.version if turn is None or turn == stream.turns else store.version_at(scope, turn)
@@ -177,7 +178,7 @@ def _concerns(event: Event, number: int) -> bool:
 
 
 def _view(
-    store: Store, stream: Stream, turn: int, state: State, after: State, recent: Sequence[Event], running: bool
+    store: Past, stream: Stream, turn: int, state: State, after: State, recent: Sequence[Event], running: bool
 ) -> WindowView:
     """`state` is what the model read, `after` the end of the step."""
     scope, s = stream.scope, state.settings
