@@ -119,6 +119,12 @@ class Confusion(Shown):
         return {"hit_ratio": self.hit_ratio, "taken_ratio": self.taken_ratio, "sentences": self.sentences,
                 **asdict(self)}  # fmt: skip
 
+    def to_df(self) -> Any:
+        """One row a pair."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(pair) for pair in self.pairs])
+
 
 def confusion(
     pages: Sequence[Marked], most: int = PAIRS, stub_tokens: int = STUB_TOKENS, at_once: int = PAGES

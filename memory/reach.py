@@ -110,6 +110,12 @@ class Bisection(Shown):
         made = [[p.turn, "entered" if p.entered else "left", ", ".join(p.where), p.cause] for p in self.passages]
         return head + show.table(["turn", "", "where", "cause"], made)
 
+    def to_df(self) -> Any:
+        """Each time they came or were gone, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(p) for p in self.passages])
+
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "scope": str(self.scope), "line": self.line}
 

@@ -31,7 +31,8 @@ def _check_neighbours(*names: str) -> None:
 
 _check_neighbours("memory", "sessions", "pages")
 
-_INLINE = ("ask", "conflicts", "erase", "fact", "facts", "lanes", "page", "turn", "window")
+_INLINE = ("ask", "bisect", "bookmarks", "conflicts", "confusion", "diagnose", "diff", "erase", "evictions", "fact",
+           "facts", "graph", "lanes", "page", "sql", "status", "turn", "why", "window")  # fmt: skip
 _HOMES = {"Engine": "memory", "launch": "workbench.launched"} | dict.fromkeys(_INLINE, "workbench.inline")
 
 
@@ -43,6 +44,7 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext workbench`"""
-    from workbench.inline import WorkbenchMagics
+    from workbench.inline import WorkbenchMagics, completed
 
     shell.register_magics(WorkbenchMagics)
+    shell.set_hook("complete_command", completed, str_key="%memory")

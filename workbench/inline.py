@@ -7,7 +7,7 @@ is a UsageError, not a traceback.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -20,21 +20,33 @@ from memory.scope import Scope
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from workbench.views import bookmarks as bookmarks_view
+from workbench.views import diff as diff_view
+from workbench.views import evictions as evictions_view
 from workbench.views import facts as facts_view
 from workbench.views import graph as graph_view
 from workbench.views import lanes as lanes_view
 from workbench.views import retrieval as retrieval_view
+from workbench.views import status as status_view
 from workbench.views import turn as turn_view
+from workbench.views import why as why_view
 from workbench.views import window as window_view
 from workbench.views.bookmarks import BookmarksView
+from workbench.views.diff import DiffView
+from workbench.views.evictions import EvictionsView
 from workbench.views.facts import ConflictView, FactsView, FactView
 from workbench.views.graph import Drawing
 from workbench.views.lanes import LanesView
 from workbench.views.retrieval import RetrievalView
+from workbench.views.status import StatusView
 from workbench.views.turn import TurnView
+from workbench.views.why import WhyView
 from workbench.views.window import PageView, WindowView
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from memory.diagnosis import Diagnosis
+    from memory.reach import Bisection
     from memory.stores.erase import ErasePreview
 
 Place = Engine | tuple[Store, Scope]
@@ -113,97 +125,217 @@ def erase(where: Place, *topics: str, facts: Sequence[int] = ()) -> ErasePreview
     return previewed(store, scope.user, *topics, facts=facts)
 
 
-USAGE = """\
-%memory                 the window now
-%memory window 40       the window at turn 40
-%memory turn 12         the step of turn 12, whole
-%memory page 3          page p3, with when and why it came and left
-%memory bookmarks       the cloud of bookmarks, and what came of each
-%memory ask "…"         which page would answer, with every score and why the others would not come
-%memory facts           what is remembered about the user; `%memory fact f3` one of them whole
-%memory recall p3 …     bring pages back by hand
-%memory why "…"         why the model did not have these words, and what would bring them back
-%memory bisect "…"      the turn at which they entered the prompts, and the one at which they left
-%memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
-%%turn                  say the cell's words, get the reply"""
+def diff(where: Place, a: int, b: int) -> DiffView:
+    """What changed between the prompts of two turns, by cause."""
+    store, scope = _place(where)
+    return diff_view.diff(store, scope, a, scope, b)
 
 
-@magics_class
-class WorkbenchMagics(Magics):
-    """They work on the engine that the notebook calls `engine`."""
-
-    @property
-    def engine(self) -> Engine:
-        found = self.shell.user_ns.get("engine") if self.shell else None
-        if not isinstance(found, Engine):
-            raise UsageError(
-                "these magics work on a variable named engine: "
-                'engine = Engine.open("store", user="ana", conversation="trip")'
-            )
-        return found
-
-    @line_magic
-    def memory(self, line: str) -> Any:
-        """Look at the engine's memory; `%memory help` lists what can be asked."""
-        verb, _, rest = line.strip().partition(" ")
-        try:
-            return self._look(verb or "window", rest.strip())
-        except (EngineError, ValueError) as error:
-            raise UsageError(str(error)) from error
-
-    def _look(self, verb: str, rest: str) -> Any:
-        if verb == "help":
-            print(USAGE)  # noqa: T201 - help is for reading
-            return None
-        if verb in ("window", "bookmarks"):
-            at_turn = _number(rest, "turn") if rest else None
-            return window(self.engine, at_turn) if verb == "window" else bookmarks(self.engine, at_turn)
-        if verb == "turn":
-            return turn(self.engine, _number(rest, "turn"))
-        if verb == "page":
-            return page(self.engine, _number(rest.removeprefix("p"), "page"))
-        if verb == "ask":
-            return ask(self.engine, rest.strip().strip("\"'"))
-        if verb == "why":
-            return self.engine.why(rest.strip().strip("\"'"))
-        if verb == "bisect":
-            return self.engine.bisect(rest.strip().strip("\"'"))
-        if verb == "facts":
-            return facts(self.engine)
-        if verb == "fact":
-            return fact(self.engine, _number(rest.removeprefix("f"), "fact"))
-        if verb == "recall":
-            self.engine.recall(*shlex.split(rest))
-            return self.engine.window
-        if verb in ("sql", "views"):
-            return _sql(self.engine.store, rest) if verb == "sql" else _views()
-        raise UsageError(f"%memory has no {verb!r}\n{USAGE}")
-
-    @cell_magic
-    def turn(self, line: str, cell: str) -> Reply:
-        """Say the cell's words; the reply shows its pages, tokens and cost."""
-        try:
-            return self.engine.say(cell.strip())
-        except EngineError as error:
-            raise UsageError(f"{type(error).__name__}: {error}") from error
+def evictions(where: Place, turn: int | None = None) -> EvictionsView:
+    """What left up to a turn, by which score, and what each cost later."""
+    return evictions_view.evictions(*_place(where), turn)
 
 
-def _number(text: str, what: str) -> int:
-    if not text.isdigit():
-        raise UsageError(f"which {what}? a number, not {text!r}")
-    return int(text)
+def why(where: Place, expected: str, question: str = "", turn: int | None = None) -> WhyView:
+    """Why the model did not have these words, and the smallest change that would bring them back."""
+    return why_view.why(*_place(where), expected, question, turn)
 
 
-def _sql(store: Store, query: str) -> Any:
+def diagnose(where: Place, symptom: str, turn: int | None = None) -> Diagnosis:
+    """What may be the cause of a symptom, by ordered checks of the log."""
+    from memory.diagnosis import diagnose as diagnosed
+
+    return diagnosed(*_place(where), symptom, turn=turn)
+
+
+def bisect(where: Place, expected: str) -> Bisection:
+    """The turns at which these words entered and left the prompts, each with its cause."""
+    from memory.reach import bisect as found
+
+    return found(*_place(where), expected)
+
+
+def status(where: Place) -> StatusView:
+    """How the memory of a conversation stands now."""
+    return status_view.status(*_place(where))
+
+
+def sql(where: Place | Store, query: str) -> pd.DataFrame:
+    """DuckDB over the documented views of a store's log; `%memory views` lists them. Raises BadQuery."""
     from memory.stores.log import Log
 
-    return Log(store).query(query).to_df()
+    store = where if isinstance(where, Store) else _place(where)[0]
+    log = Log(store)
+    try:
+        return log.query(query).to_df()
+    finally:
+        log.close()
 
 
-def _views() -> Any:
+def views() -> pd.DataFrame:
+    """The views that may be asked, with their columns."""
     import pandas as pd
 
     from memory.stores.log import VIEWS
 
     rows = [(view, column, meaning) for view, columns in VIEWS.items() for column, meaning in columns.items()]
     return pd.DataFrame(rows, columns=["view", "column", "meaning"])
+
+
+# ── magics ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+USAGE = """\
+%memory                 how the memory of the conversation stands
+%memory window 40       the window at turn 40; the newest without a number
+%memory turn 12         the step of turn 12, whole
+%memory page 3          page p3, with when and why it came and left
+%memory diff 11 12      what changed between the prompts of two turns, by cause
+%memory evictions       what left, by which score, and what each cost later
+%memory bookmarks       the cloud of bookmarks, and what came of each; `confusion` which are mistaken for each other
+%memory ask "…"         which page would answer, with every score and why the others would not come
+%memory facts           what is remembered about the user; `%memory fact f3` one of them whole; `conflicts`
+%memory lanes           facts over time; `%memory graph` how they hang together
+%memory recall p3 …     bring pages back by hand
+%memory why "…"         why the model did not have these words, and what would bring them back
+%memory bisect "…"      the turn at which they entered the prompts, and the one at which they left
+%memory diagnose …      what may be the cause of a symptom, by ordered checks
+%memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
+%memory open            the workbench in a frame: `wb = workbench.launch(engine)` keeps its handle
+%%turn                  say the cell's words, get the reply"""
+
+
+def _engine_of(where: Place) -> Engine:
+    if not isinstance(where, Engine):
+        raise UsageError(NO_ENGINE)
+    return where
+
+
+def _words(rest: str) -> str:
+    return rest.strip().strip("\"'“”")
+
+
+def _turns(rest: str) -> list[int]:
+    numbers = [_number(part, "turn") for part in rest.split()]
+    if len(numbers) != 2:
+        raise UsageError("which two turns? %memory diff 11 12")
+    return numbers
+
+
+def _one(rest: str) -> int | None:
+    return _number(rest, "turn") if rest else None
+
+
+def _recall(where: Place, rest: str) -> Any:
+    engine = _engine_of(where)
+    engine.recall(*shlex.split(rest))
+    return engine.window
+
+
+def _open(where: Place) -> Any:
+    from workbench.launched import launch
+
+    return launch(where).view()
+
+
+NO_ENGINE = (
+    "these magics work on a variable named engine: "
+    'engine = Engine.open("store", user="ana", conversation="trip"), or on wb = workbench.launch("store")'
+)
+VERBS: dict[str, Callable[[Place, str], Any]] = {
+    "status": lambda where, rest: status(where),
+    "window": lambda where, rest: window(where, _one(rest)),
+    "turn": lambda where, rest: turn(where, _number(rest, "turn")),
+    "page": lambda where, rest: page(where, _number(rest.removeprefix("p"), "page")),
+    "diff": lambda where, rest: diff(where, *_turns(rest)),
+    "evictions": lambda where, rest: evictions(where, _one(rest)),
+    "bookmarks": lambda where, rest: bookmarks(where, _one(rest)),
+    "confusion": lambda where, rest: confusion(where, _one(rest)),
+    "ask": lambda where, rest: ask(where, _words(rest)),
+    "facts": lambda where, rest: facts(where),
+    "fact": lambda where, rest: fact(where, _number(rest.removeprefix("f"), "fact")),
+    "conflicts": lambda where, rest: conflicts(where),
+    "lanes": lambda where, rest: lanes(where, words=_words(rest)),
+    "graph": lambda where, rest: graph(where),
+    "recall": _recall,
+    "why": lambda where, rest: why(where, _words(rest)),
+    "bisect": lambda where, rest: bisect(where, _words(rest)),
+    "diagnose": lambda where, rest: diagnose(where, _words(rest)),
+    "sql": lambda where, rest: sql(where, rest),
+    "views": lambda where, rest: views(),
+    "open": lambda where, rest: _open(where),
+}
+
+
+@magics_class
+class WorkbenchMagics(Magics):
+    """They work on the engine that the notebook calls `engine`, else on the workbench that it calls `wb`."""
+
+    @property
+    def place(self) -> Place:
+        names = self.shell.user_ns if self.shell else {}
+        for found in (names.get("engine"), names.get("wb")):
+            if isinstance(found, Engine):
+                return found
+            if hasattr(found, "goto") and hasattr(found, "place"):  # a Workbench, whose file is not loaded for this
+                return found.place
+        raise UsageError(NO_ENGINE)
+
+    @line_magic
+    def memory(self, line: str) -> Any:
+        verb, _, rest = line.strip().partition(" ")
+        if verb == "help":
+            print(USAGE)  # noqa: T201 - help is for reading
+            return None
+        if verb and verb not in VERBS:
+            raise UsageError(f"%memory has no {verb!r}\n{USAGE}")
+        try:
+            return VERBS[verb or "status"](self.place, rest.strip())
+        except (EngineError, ValueError) as error:
+            raise UsageError(str(error)) from error
+
+    memory.__doc__ = f"Look at a conversation's memory.\n\n{USAGE}"
+
+    @cell_magic
+    def turn(self, line: str, cell: str) -> Reply:
+        """Say the cell's words to `engine`; the reply shows its pages, tokens and cost."""
+        try:
+            return _engine_of(self.place).say(cell.strip())
+        except EngineError as error:
+            raise UsageError(f"{type(error).__name__}: {error}") from error
+
+
+def completed(shell: Any, event: Any) -> list[str]:
+    """What may follow after `%memory`: its verbs, then pages, facts, symptoms, or views."""
+    before = event.text_until_cursor.split()[1:]
+    if event.symbol and before:
+        before.pop()
+    if not before:
+        return [*VERBS, "help"]
+    try:
+        return _after(before[0], WorkbenchMagics(shell).place)
+    except (UsageError, EngineError):  # a completion has nowhere to complain
+        return []
+
+
+def _after(verb: str, where: Place) -> list[str]:
+    store, scope = _place(where)
+    if verb in ("page", "recall"):
+        return [f"p{number}" for number in store.state(scope).pages]
+    if verb == "fact":
+        return [f"f{number}" for number in store.knowledge(scope.user).facts]
+    if verb == "diagnose":
+        from memory.diagnosis import SYMPTOMS
+
+        return list(SYMPTOMS)
+    if verb == "sql":
+        from memory.stores.log import VIEWS
+
+        return ["select", "from", "where", *VIEWS]
+    return []
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdigit():
+        raise UsageError(f"which {what}? a number, not {text!r}")
+    return int(text)

@@ -263,6 +263,12 @@ class Workbench:
             self._store = Store.open(self._path, readonly=True)
         return self._store
 
+    @property
+    def place(self) -> tuple[Store, Scope]:
+        """What it was launched for, else where its reader is, else the newest conversation. Raises NotFound."""
+        told = (self._server.ask()["selected"] or {}) if self._scope is None else {}
+        return self.store, self._scope or places.scope_at(self.store, told.get("address", {}))
+
     def view(
         self, page: str | int = "live", turn: int | None = None, height: int = 860, *, inline: bool | None = None,
         **place: Any,

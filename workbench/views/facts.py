@@ -17,7 +17,7 @@ from memory.events import FactsPlaced
 from memory.facts import BEGINNING, FOREVER, LAYERS, STATES, Belief, Fact, as_of, in_zone
 from memory.knowledge import Change, Conflict, Knowledge
 from memory.scope import OWN, Scope
-from memory.show import Shown, rows, table
+from memory.show import Shown, rows, small, table
 from memory.stores.sql import Store
 
 HOLD = ("active", "conflicted")
@@ -70,6 +70,12 @@ class FactsView(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def to_df(self) -> Any:
+        """One row a fact."""
+        import pandas as pd
+
+        return pd.DataFrame([row.to_dict() for row in self.rows])
 
     @property
     def note(self) -> str:
@@ -146,8 +152,15 @@ class FactView(Shown):
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def to_df(self) -> Any:
+        """What was believed of it, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.beliefs])
+
     def __repr__(self) -> str:
-        return f"<FactView {self.row.name}: {self.row.text!r}, {self.row.state}, said {len(self.sources)} times>"
+        what = small(self.row.text, 80)
+        return f"<FactView {self.row.name}: {what!r}, {self.row.state}, said {len(self.sources)} times>"
 
     def _html(self) -> str:
         r = self.row
@@ -185,6 +198,12 @@ class ConflictView(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def to_df(self) -> Any:
+        """Its sides, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([side.row.to_dict() for side in self.sides])
 
     def __repr__(self) -> str:
         told = f"settled by {self.decided_by}" if self.settled else f"open; by {self.rule} {self.would_win} would hold"

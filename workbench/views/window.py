@@ -113,6 +113,12 @@ class PageView(Shown):
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def to_df(self) -> Any:
+        """Its messages, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.turns])
+
 
 def _said_of(row: FeedRow) -> str:
     return ", ".join(f"{k} {v}" for k, v in row.values.items() if k != "page" and v not in ("", None))
