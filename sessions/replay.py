@@ -64,6 +64,7 @@ class Step:
     evictions: int
     recalled_tokens: int
     state: State = field(repr=False)  # at its end
+    planned: State | None = field(default=None, repr=False)  # room was made, nothing asked back; None: no user's turn
 
     @property
     def faults(self) -> int:
@@ -448,6 +449,7 @@ class _StepRun:
     asked: set[int] = field(default_factory=set)  # turns demanded so far, each once
     hits: int = 0
     came: int = 0  # pages
+    planned: State | None = None
 
     def run(self) -> Step:
         before = self.pager.state.counts
@@ -469,6 +471,7 @@ class _StepRun:
             evictions=state.counts.evictions - before.evictions,
             recalled_tokens=state.counts.recalled_tokens - before.recalled_tokens,
             state=state,
+            planned=self.planned,
         )
 
     def _take(self, turn: RecordedTurn) -> None:
@@ -478,6 +481,7 @@ class _StepRun:
         )  # fmt: skip
         if turn.role == "user":
             self.pager.plan(turn.text, self.pager.receive(said).text)
+            self.planned = self.pager.state
             return
         if turn.role == "assistant" and self.pager.state.open_step:
             self._answer(turn)
