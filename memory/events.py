@@ -137,6 +137,29 @@ class QuestionLabelled(Body):
     category: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyRated(Body):
+    """What a person thinks of a reply; the last word on a turn counts. It changes no state."""
+
+    turn: int  # of the reply
+    rating: int  # 1: up, -1: down, 0: taken back
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepliesCompared(Body):
+    """Two replies to one question, shown without their names, and the choice. It changes no state."""
+
+    question: int  # id of its words
+    memory: int  # id of the reply that had the memory
+    plain: int  # id of the reply that had the last messages alone, in a window of the same size
+    chosen: str  # memory, plain, or neither
+    llm: str
+    memory_tokens: int  # of its prompt
+    plain_tokens: int
+    by: str
+
+
 # ── pages and bookmarks ───────────────────────────────────────────────────────────────────────────────
 
 

@@ -24,6 +24,7 @@ from memory.events import (
     PagePagedIn,
     PagesRecalled,
     PagesRetrieved,
+    PagesUsed,
     PromptAssembled,
     StepFinished,
 )
@@ -41,7 +42,7 @@ from memory.stores.vector_health import VectorHealth, vector_health
 
 KINDS = [kind.__name__ for kind in (
     FactsPlaced, MemoryWorkFailed, MessageReceived, MessageReplied, ModelCalled, ModelFailed, PageEvicted, PagePagedIn,
-    PagesRecalled, PagesRetrieved, PromptAssembled, StepFinished,
+    PagesRecalled, PagesRetrieved, PagesUsed, PromptAssembled, StepFinished,
 )]  # fmt: skip
 BYTES = "SELECT coalesce(sum(length(body)), 0) FROM event WHERE stream = :stream AND version <= :version"
 

@@ -45,6 +45,7 @@ from memory.events import (
     PageSummarised,
     PagesUsed,
     PromptAssembled,
+    ReplyRated,
     SettingsChanged,
     StepAbandoned,
     StepFinished,
@@ -338,6 +339,15 @@ class Pager:
                 self._bookmark(page)
             elif important and page.bookmark.weight < MARKED_WEIGHT:  # its words are a person's: they stay
                 self.bookmark_as(page, self.keywords(page), EDITED, MARKED_WEIGHT)
+
+    def rate(self, turn: int, rating: int, by: str = "user") -> None:
+        """What a person thinks of a reply: 1, -1, or 0, which takes it back."""
+        if rating not in (1, 0, -1):
+            raise BadMessage(f"a reply is rated 1 (up), -1 (down) or 0 (taken back), not {rating!r}")
+        replies = (t for page in self.state.pages_of(turn) for t in page.turns if t.number == turn)
+        if not any(t.role == "assistant" for t in replies):
+            raise BadMessage(f"turn {turn} is no reply of the assistant's; turns go from 1 to {self.state.turn}")
+        self.add(ReplyRated(turn, rating, by))
 
     # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
 

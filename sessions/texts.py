@@ -26,6 +26,7 @@ from memory.events import (
     PromptAssembled,
     QuestionLabelled,
     RangeStub,
+    RepliesCompared,
     StubsArranged,
     TextRedacted,
     encode,
@@ -108,6 +109,9 @@ _CHANGES: dict[type[Body], Callable[[Any, New], Body]] = {
     MessageReplied: _said,
     TextRedacted: lambda body, new: replace(body, text=new(body.text)),
     QuestionLabelled: lambda body, new: replace(body, question=new(body.question), answer=new(body.answer)),
+    RepliesCompared: lambda body, new: replace(
+        body, question=new(body.question), memory=new(body.memory), plain=new(body.plain)
+    ),
     BookmarkMade: _bookmarked,
     FactsPlaced: lambda body, new: replace(body, parts=tuple(map(new, body.parts))),
     PageSummarised: lambda body, new: replace(body, gist=replace(body.gist, text=new(body.gist.text))),

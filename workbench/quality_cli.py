@@ -1,4 +1,4 @@
-"""`workbench pin`, `unpin`, `check`: questions pinned onto conversations, and whether they are won.
+"""`workbench pin`, `check`, `score` …: what says how good a memory is.
 
 Parses, calls, lays out.
 """
@@ -31,6 +31,7 @@ StoreAt = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
 Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
+Run = Annotated[str | None, typer.Option("--run", help="live or replay-…; the main run without it.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 
 
@@ -113,6 +114,31 @@ def register(
             _told(made)
         if made.regressions and not accept:
             raise typer.Exit(1)
+
+    @app.command()
+    def score(
+        store: StoreAt = None,
+        user: User = None,
+        conversation: Conversation = None,
+        run: Run = None,
+        profile: Annotated[
+            str, typer.Option(help="knowledge base, support, companion or writing: what weighs how much.")
+        ] = "knowledge base",
+        per: Annotated[str, typer.Option(help="Of the trend: so many turns, or day.")] = "20",
+        json: AsJson = False,
+    ) -> None:
+        """A scorecard of a run: each score a figure with its n and a mark from 1 to 5, and its trend."""
+        from memory.stores.sql import Store
+        from sessions.scores import scorecard
+
+        with Store.open(store, readonly=True) as opened:
+            scope = scope_of(opened, user, conversation, run)
+            card = scorecard(opened, scope, profile=profile, every=int(per) if per.isdecimal() else per)
+        if json:
+            _json(card.to_dict())
+            return
+        terminal.line(card.line)
+        terminal.table(["score", "mark", "figure", "n", "what it is"], card.rows())
 
 
 def _file(named: str | None) -> Path | None:

@@ -28,6 +28,7 @@ from memory.events import (
     PageSummarised,
     PromptAssembled,
     QuestionLabelled,
+    RepliesCompared,
     StubsArranged,
     TextRedacted,
 )
@@ -280,6 +281,7 @@ _MENTIONS: dict[type[Body], Callable[[Any], Iterable[int]]] = {
     PagesRecalled: lambda b: (b.question, *(r.text for r in b.opened)),
     PagesRetrieved: lambda b: (b.question,),
     QuestionLabelled: lambda b: (b.question, b.answer),
+    RepliesCompared: lambda b: (b.question, b.memory, b.plain),
     PromptAssembled: _prompt,
     ModelCalled: lambda b: (b.reply, *(c.arguments for c in b.calls)),
     ModelFailed: lambda b: (b.partial,),
