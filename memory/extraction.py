@@ -385,7 +385,7 @@ def _fitting(quoted: str, said: str, *, chinese: bool) -> str:
 
 def _holds(found: Found, text: str, start: int, end: int, said_at: datetime) -> tuple[datetime | None, datetime | None]:
     """Since when and until when, where its clause bounds it: a date that is the value itself bounds nothing."""
-    if found.negated or (found.value and any(word in found.attribute for word in _DATES)):
+    if found.negated or found.now or (found.value and any(word in found.attribute for word in _DATES)):
         return None, None
     ahead = text[max(0, start - 30) : start]  # "Last year I moved": a time right before counts, and what follows it
     led = [each for each in times_in(ahead, said_at, past=True) if not ahead[each.end :].strip(" ,，")]

@@ -160,6 +160,12 @@ def _predicates(text: str, at: int, start: int, whose: str) -> Iterator[Found]:
                     return
 
 
+_NO_TOWN = re.compile(
+    r"[楼层]$|[一二三四五六七八九十两几\d][个间套栋座层楼室号]|(?:公寓|宿舍|房子|屋子|酒店|宾馆|家|楼)里?$"
+)
+_AHEAD = re.compile("要|得|会|想|打算|准备|计划|将")  # who is to move lives there not yet
+
+
 def _read(form: Form, m: re.Match[str], whose: str, start: int) -> Iterator[Found]:
     groups = m.groupdict()
     attribute = form.attribute or attribute_of(groups.get("a") or "")
@@ -171,10 +177,14 @@ def _read(form: Form, m: re.Match[str], whose: str, start: int) -> Iterator[Foun
         whose, attribute = USER, whose.removeprefix("user's ")  # 我的下属叫李梓轩
     if not attribute or (whose != USER and attribute in KIN):
         return
+    if attribute == "home city":
+        ahead = not form.now and _AHEAD.search(m.string, start, m.start("v"))
+        if ahead or _NO_TOWN.search(m["v"]):
+            return
     negated = form.negated != bool(groups.get("neg") or groups.get("neg2"))
     corrects = bool(say.CORRECTS.search(m.string))
     for value, end in _values(m["v"], attribute, form.check):
-        yield Found(start, m.start("v") + end, attribute, value, form.kind, whose, negated, corrects)
+        yield Found(start, m.start("v") + end, attribute, value, form.kind, whose, negated, corrects, now=form.now)
 
 
 # ── 我的X是Y ──────────────────────────────────────────────────────────────────────────────────────────

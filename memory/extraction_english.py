@@ -32,6 +32,7 @@ class Found(NamedTuple):
     corrects: bool = False
     said: str = ""  # how the entry begins, where it quotes the span instead of stating a value
     single: bool | None = None  # None: as its attribute has it
+    now: bool = False  # it holds when it is said: a time in its clause is of something else
 
 
 _SUBJECT = re.compile(
@@ -59,11 +60,18 @@ _STATIVE = re.compile(
     r"|ready|done|over)\b",
     re.I,
 )
+# "in a small flat in Leeds" is Leeds; "on the third floor" is nowhere
+_DWELLING = re.compile(r"(?:an?|the|my|our) (?:[a-z][\w-]* ){1,4}(?:in|near|of|outside|called) (?=[A-Z])")
+_TOWN = re.compile(r"(?:the )?[A-Z]")
 _PLACE = re.compile(r"(?:[A-Z0-9]|(?:an?|the) )")
 _CORRECTABLE = re.compile(
     r"\b((?:[a-z-]+ )?(?:budget|date|day|name|age|address|number|price|rent|deposit|deadline|salary|time|birthday|email"
     r"|city|goal|height|weight|limit))\b"
 )
+_DETERMINER = (
+    "(?:my|your|the|a|an|our|for|on|and|or|is|of|in|at|by|to|that|this|what|which|every|each|one|per|first|last|next)"
+)
+_OF_ANYTHING = re.compile(rf"(?:{_DETERMINER} )?(?:day|date|time|number)$")  # the day is no attribute of anybody
 _LEADS_TO_CORRECTION = re.compile(r"\b(?:actually|correction|sorry|wait|no|nope)\b", re.IGNORECASE)
 
 
@@ -239,7 +247,9 @@ def _read(form: say.Form, m: re.Match[str], start: int, subject: str, *, named: 
     negated = form.negated != bool(groups.get("neg") or groups.get("neg2"))
     corrects = bool(say.CORRECTS.search(m[0]))
     for value, end in _values(m["v"], attribute, form.check):
-        yield Found(start, m.start("v") + end, attribute, value, form.kind, subject, negated, corrects)
+        yield Found(
+            start, m.start("v") + end, attribute, value, form.kind, subject, negated, corrects, now=form.now
+        )
     if groups.get("old"):
         yield Found(
             start, m.end("old"), attribute, groups["old"].strip(), form.kind, subject, not negated, corrects=True
@@ -444,13 +454,13 @@ def _appositions(body: str) -> Iterator[Found]:
 def _corrected(body: str, m: re.Match[str], earlier: str) -> Iterator[Found]:
     """it should be 8000: of the noun that was spoken of last."""
     value = _values(m["v"], "", "noun")
-    nouns = _CORRECTABLE.findall(f"{earlier} {body[: m.start()]}".lower())
+    nouns = [n for n in _CORRECTABLE.findall(f"{earlier} {body[: m.start()]}".lower()) if not _OF_ANYTHING.match(n)]
     if not value or not _solid(m["v"]):
         return
-    if not nouns:
+    if not nouns:  # of what is not said
         yield Found(m.start(), m.start("v") + value[0][1], "", "", corrects=True, said="The user corrected")
         return
-    attribute = attribute_of(re.sub(r"^(?:my|your|the|a|our|for|on|and|is|that|this) ", "", nouns[-1]))
+    attribute = attribute_of(re.sub(rf"^{_DETERMINER} ", "", nouns[-1]))
     yield Found(m.start(), m.start("v") + value[0][1], attribute, value[0][0], corrects=True, single=True)
 
 
@@ -460,8 +470,11 @@ def _corrected(body: str, m: re.Match[str], earlier: str) -> Iterator[Found]:
 def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
     """The value, or the values of a list, each with its end in `raw`; [] where it is none."""
     if attribute not in MANY:
+        town = _DWELLING.match(raw) if attribute == "home city" else None
         end = _cut(raw, check)
-        value = raw[:end].strip(" \"“”'‘’,.*")
+        value = raw[town.end() if town else 0 : end].strip(" \"“”'‘’,.*")
+        if attribute == "home city" and not _TOWN.match(value):
+            return []
         return [(value, end)] if _fits(value, check) else []
     found: list[tuple[str, int]] = []
     at = 0
@@ -503,8 +516,11 @@ def _cut(raw: str, check: str) -> int:
     return end
 
 
+_FOR_GOOD = re.compile(r" (?:for (?:good|ever|life)|forever)$", re.IGNORECASE)
+
+
 def _bare_value(value: str, check: str) -> str:
-    value = value.strip(" \"“”'‘’,.*")
+    value = _FOR_GOOD.sub("", value.strip(" \"“”'‘’,.*"))
     for _ in range(3):
         shorter = (
             say.FILLER_HEAD.sub("", value, count=1)
@@ -523,7 +539,9 @@ def _fits(value: str, check: str) -> bool:
     if check in ("liked", "eaten"):
         if re.search(r"\b(?:is|are|was|were|has|have|these|this)$|\b(?:is|are) \w+$", value) or value == "to":
             return False
-        return not say.NOT_LIKED.match(value) and not (check == "eaten" and _MEALS.match(value))
+        return not say.NOT_LIKED.match(value) and not say.ADVERB.fullmatch(value) and not (
+            check == "eaten" and _MEALS.match(value)
+        )
     if check == "name":
         return value[0].isupper() and value.split(maxsplit=1)[0] not in say.NOT_NAMES
     if check == "learnt":

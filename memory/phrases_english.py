@@ -22,6 +22,7 @@ class Form(NamedTuple):
     negated: bool = False
     check: str = ""  # "name", "amount", "place", "noun", "date": what the value must be
     whole: bool = False  # the entry quotes the clause
+    now: bool = False  # it holds as it is said, whatever time its clause tells of
 
 
 NEG = (
@@ -37,6 +38,13 @@ BE = r"(?:['’](?:m|s|re)| am| is| are|['’]ve been| have been| has been)(?P<n
 HAVE = r"(?:['’](?:ve|s)| have| has| had)?"
 V = r" (?P<v>[^.!?;\n]{1,90})"
 NAME = r"(?P<v>[A-Z][\w'’.-]*(?: (?:(?:de|van|von|da|del|la|di) )?[A-Z][\w'’.-]*){0,3})"
+# whoever is to leave a place lives there until then
+LEAVING = (
+    r"(?:(?:['’](?:m|re)| am| are| is)(?: (?:now|soon|finally|also|actually|currently|planning on|thinking of))*"
+    r" (?:moving|relocating)|(?:['’]ll| will|['’]d| would| have| has|['’]ve got| need| must| want| plan| hope| intend"
+    r"|(?:['’](?:m|re)| am| are| is)(?: \w+)? (?:going|about|planning|hoping|due|set|supposed|ready))"
+    r"(?: (?:like|soon|have|need|also|now|probably))*(?: to)? (?:move|relocate))(?: away| out| house| home)?"
+)
 AMOUNT = r"(?P<v>(?:about |around |roughly )?[$€£¥]? ?\d[\d,.]*(?: ?(?:k|thousand|million|euros?|eur|dollars?|usd|pounds?|yuan|rmb|bucks|€|\$))*)"
 JOBS = (
     "engineer|teacher|professor|lecturer|doctor|nurse|lawyer|developer|programmer|designer|artist|writer|author|editor"
@@ -74,6 +82,8 @@ PREDICATES: tuple[Form, ...] = (
     _form("work", rf"{NEG}(?:{HAVE}|{BE.replace('neg', 'neg2')}){ADV} (?:been )?(?:working|works?|(?<=ve )worked|(?<=has )worked){ADV} (?:at|for) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="place"),
     _form("job|position|internship|employed|hired", rf"(?:{HAVE}{ADV} (?:accepted|got|took|started|landed|found|have) an? (?:new )?(?:job|position|internship)|{BE}{ADV} (?:employed|hired)) (?:at|with|by|as|in) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="name"),
     _form("live|living|lives|reside", rf"(?:{NEG}{HAVE}{ADV} (?:lived?|lives|reside[sd]?|been living)|{BE.replace('neg', 'neg2')}{ADV} living)(?: here)?{ADV} (?:in|at|near) (?P<v>[^.!?;\n]{{2,60}})", "home city", check="place"),
+    _form("mov|relocat|leav", rf"{LEAVING}(?: (?:there|here)|(?: back| over)? (?:to|into) [^.!?;,\n]{{1,40}}?)? from (?P<v>[A-Z][^.!?;,\n]{{1,60}})", "home city", check="place", now=True),
+    _form("based in", rf"{BE}{ADV} based in (?P<v>[A-Z][^.!?;,\n]{{1,50}})", "home city", check="place"),
     _form("moved|relocated", rf"{HAVE}{ADV} (?:moved|relocated)(?: away)?(?: back)?(?: from (?P<old>[A-Z][\w -]{{1,30}}?))? (?:to|into) (?P<v>[A-Z][^.!?;\n]{{1,60}})", "home city", check="place"),
     _form("from", rf"(?:{BE}{ADV}(?: originally)? from| (?:originally )?comes? from| grew up in| (?:was|were) raised in) (?P<v>[A-Z][^.!?;\n]{{1,50}})", "hometown", check="place"),
     _form("grew up|raised", r" (?:grew up|was raised|were raised) in (?P<v>[A-Z][^.!?;\n]{1,50})", "hometown", check="place"),
@@ -257,33 +267,37 @@ LEAD = re.compile(
     r"(?:(?:well|oh|yes|yeah|no(?=[,.!:;—])|nope|actually|also|honestly|so|but|and|now|okay|ok|hi|hello|hey|good (?:morning|afternoon|evening)|just|in fact|by the way"
     r"|btw|anyway|plus|besides|then|sorry|correction|wait|please note|note|please|remember|remember that|that|because|since|although|though|as"
     r"|as you know|fyi|today|currently|these days|nowadays|recently|lately|i think|i guess|i believe|to be honest|personally|of course|for now|first"
-    r"|(?:last|this|next) (?:year|month|week|spring|summer|autumn|fall|winter|\w+day)|yesterday|since (?:last \w+|(?:19|20)\d\d|january|february|march|april|may|june|july|august|september|october|november|december)"
+    r"|(?:last|this|next) (?:year|month|week|spring|summer|autumn|fall|winter|\w+day)|yesterday|on (?:mon|tues|wednes|thurs|fri|satur|sun)day(?: (?:morning|afternoon|evening|night))?|since (?:last \w+|(?:19|20)\d\d|january|february|march|april|may|june|july|august|september|october|november|december)"
     r"|(?:\w+|a couple of) (?:days|weeks|months|years|year|month|week) ago|in (?:19|20)\d\d|finally|unfortunately|luckily|happily|sadly|one more thing|you know|know this|know that|from now on|i must say|i have to say|let me introduce myself"
     r"|please remember|please remember that|keep in mind that|don['’]t forget that|note that|nice to meet you|thanks|thank you|in the end|at last|like|haha|ah|hmm)"
     r"\b[,:!.]*[ \t]*|['’\"“(*\-•–—] ?)*", re.I
 )  # fmt: skip
 BREAKS = re.compile(
-    r"(?:,(?!\d)|[;:—–(]|\.(?= )|\s(?:and|but|so|because|since|although|though|that|plus|while|as|whereas|or)(?=\s))\s*"
+    r"(?:,(?!\d)|[;—–(]|:(?!\d)|\.(?= )|\s(?:and|but|so|because|since|although|though|that|plus|while|as|whereas|or)(?=\s))\s*"
 )
 CUTS = re.compile(
     r"\s*(?:(?:,|\s)\s*(?:but|because|since|so|although|though|which|who|when|where|while|if|unless|until|till|after|before"
     r"|as (?:i|it|they|he|she|well|you|my|a treat|much)|as|too|then|now|right now|these days|anymore|any ?more|any longer|very much|a lot|so much|the most|more than|most|at the moment"
     r"|at all|anyway|though|by the way|however|please|to be honest|thank you|thanks|of course|for now|today|lately|recently|already|for (?:years|a long time|\d+ years|\w+ years)"
     r"|not|not just|even|just|every \w+|in the (?:morning|evening|afternoon)s?|again|instead|with (?:my|a|two|three)|without|and (?:i|my|we|he|she|they|it|you|now|then|so|also|have|am|was|want|would|need|has|is|are|will|can|do|don['’]t)|and)\b.*"
-    r"|,(?!\d).*|[;:—–(…].*|[.](?:\s.*)?$|\s-\s.*|['’]?\s*$)", re.I | re.S
+    r"|,(?!\d).*|(?:[;—–(…]|:(?!\d)).*|[.](?:\s.*)?$|\s-\s.*|['’]?\s*$)", re.I | re.S
 )  # fmt: skip
-PLACE_CUTS = re.compile(r"\s+(?:from|to|with|for|by|since|after|in order|(?:last|next|this) \w+|yesterday|today|\w+ \w+ ago|in (?:19|20)\d\d|in (?:January|February|March|April|May|June|July|August|September|October|November|December)|as an?)\b.*", re.I | re.S)
+PLACE_CUTS = re.compile(r"\s+(?:from|to|with|for|by|since|after|in order|(?:last|next|this) \w+|yesterday|today|\w+ \w+ ago|in (?:19|20)\d\d|in (?:January|February|March|April|May|June|July|August|September|October|November|December)|as an?|on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|the \d|\d))\b.*", re.I | re.S)
 LIST = re.compile(
     r"\s*(?:,?\s+(?:especially|particularly|in particular|such as|including)\s+|,\s*(?:and |or |but also |also )?"
     r"|\s+and\s+(?:also )?|\s+or\s+|\s*&\s*|\s*/\s*|\s+as well as\s+)\s*"
 )
 NOT_A_PIECE = re.compile(
     r"(?:i|he|she|it|we|they|you|my|his|her|our|your|that|this|but|so|because|which|who|when|where|if|though|although|then|also|not|live|lives|work|works|have|has"
-    r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|find|feel|a variety|all of|etc|among|more)\b", re.I
+    r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|find|feel|a variety|all of|etc|among|more|remember|(?:bear in )?mind(?: you)?$|believe me|trust me|you see|right|really|honestly|frankly|seriously|obviously|clearly|naturally|of course|apparently|sadly|unfortunately|luckily|fortunately|sorry|no|yes|well|too|either|anyway|as|since|unless|until|always|never|now|still|today)\b", re.I
 )  # fmt: skip
 NOT_LIKED = re.compile(
     r"(?:it|that|this|them|their|its|those|these|you|your|him|his|her|he|she|-|–|—|the (?-i:[a-z])(?!(?:ea|each|cean|ountains?|utdoors|iano|uitar|iolin|old|eat|ain|now|un|heatre|heater|pera|inema|ountryside|ity|orest|oods|mell of|ound of|aste of|treet food|olou?r)\b)\w*|how|what|when|if|where|everything|anything|nothing|something|all|to (?:hear|know|see|ask|think|say|share|tell|have|try|get|go back|talk|believe|do)"
     r"|both|one|so much|the (?:\w+ and )?(?:\w+ ){0,2}(?:actors?|plot|story|stories|characters?|ending|atmosphere|feeling|movie|film|book|song|lyrics|style)\b|the (?:idea|way|sound|suggestion|plan|first|second|same|other|one|ones|new one|most)|being here|talking|chatting|about|my (?:day|time)|myself|the people|the fact|very much|a lot|at all)\b", re.I
+)  # fmt: skip
+ADVERB = re.compile(
+    r"(?:very |more |too |so |pretty |quite )?(?:well|hard|daily|weekly|monthly|regularly|often|properly|carefully|slowly|quickly"
+    r"|alone|together|early|late|here|there|harder|better|more|less|a bit|a little|every (?:day|week|month|morning|evening|night))", re.I
 )  # fmt: skip
 FILLER_HEAD = re.compile(
     r"(?:the|to|an?|my|some|any|really|very|all kinds of|all sorts of|various|different|most|both|having|eating|drinking|going to|also|reading books by|especially|so called) ", re.I

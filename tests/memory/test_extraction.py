@@ -311,3 +311,47 @@ def test_a_million_hostile_characters_take_no_second(unit):
     found, reason = candidates((unit * 1_000_000)[:1_000_000], role="user", speaker="x", said_at=AT)
     assert time.process_time() - began < 1.5  # of a busy machine
     assert "only the first" in reason or reason == "injected text", found
+
+
+CITY = [
+    ("I have to move to Lyon from Paris in May.", "Paris"),
+    ("We're moving from Paris to Lyon next month.", "Paris"),
+    ("On Tuesday I moved to Porto, and nothing broke.", "Porto"),
+    ("I live in a small flat in Leeds with my cat.", "Leeds"),
+    ("I'm based in Lisbon.", "Lisbon"),
+    ("I live in the attic.", ""),
+    ("I live in a house with a garden.", ""),
+    ("I'm not moving from Paris.", ""),
+    ("我去年从北京搬到了上海。", "上海"),
+    ("我准备从北京搬去深圳。", "北京"),
+    ("我打算搬到深圳。", ""),
+    ("我住在三楼。", ""),
+    ("我住在公司宿舍。", ""),
+]
+
+
+@pytest.mark.parametrize(("said", "city"), CITY)
+def test_a_city_is_where_somebody_lives_now_and_no_floor_and_no_plan(said, city):
+    found, _ = candidates(said, role="user", speaker="Ana", said_at=AT)
+    assert [each.value for each in found if each.attribute == "home city"] == ([city] if city else [])
+
+
+def test_the_time_of_a_move_ahead_says_nothing_of_where_somebody_lives_now():
+    [leaving], _ = candidates("I'm moving from Paris to Lyon in May.", role="user", speaker="Ana", said_at=AT)
+    assert (leaving.value, leaving.valid_from, leaving.valid_to) == ("Paris", None, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "values"),
+    [
+        ("I'm allergic to peanuts, remember.", ["peanuts"]),
+        ("I like jazz, blues and rock, honestly.", ["jazz", "blues", "rock"]),
+        ("I drink tea for good.", ["tea"]),
+        ("I will study and practice well.", []),
+        ("I accepted a job at Siemens on Friday.", ["Siemens"]),
+        ("我以为你会记得复查的日子呢。", []),
+    ],
+)
+def test_what_is_said_by_the_way_is_no_part_of_a_value(said, values):
+    found, _ = candidates(said, role="user", speaker="Ana", said_at=AT)
+    assert [each.value for each in found] == values
