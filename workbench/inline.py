@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from memory.diagnosis import Diagnosis
     from memory.reach import Bisection
     from memory.stores.erase import ErasePreview
+    from workbench.widget import LiveWindow
 
 Place = Engine | tuple[Store, Scope]
 
@@ -59,6 +60,17 @@ def _place(where: Place) -> tuple[Store, Scope]:
 def window(where: Place, turn: int | None = None) -> WindowView:
     """The window of an engine, or of a (store, scope), at any turn."""
     return window_view.window(*_place(where), turn)
+
+
+def live_window(where: Place, turn: int | None = None, *, lang: str = "en") -> LiveWindow | WindowView:
+    """The window as a widget with a turn scrubber; the view alone where there are no widgets."""
+    try:
+        from workbench.widget import LiveWindow as Widget
+    except ImportError as error:
+        if not (error.name or "").startswith(("anywidget", "ipywidgets", "traitlets")):
+            raise
+        return window(where, turn)
+    return Widget(*_place(where), turn, lang=lang)
 
 
 def turn(where: Place, number: int, round_: int | None = None) -> TurnView:
@@ -162,14 +174,7 @@ def status(where: Place) -> StatusView:
 
 def sql(where: Place | Store, query: str) -> pd.DataFrame:
     """DuckDB over the documented views of a store's log; `%memory views` lists them. Raises BadQuery."""
-    from memory.stores.log import Log
-
-    store = where if isinstance(where, Store) else _place(where)[0]
-    log = Log(store)
-    try:
-        return log.query(query).to_df()
-    finally:
-        log.close()
+    return (where if isinstance(where, Store) else _place(where)[0]).sql(query).to_df()
 
 
 def views() -> pd.DataFrame:

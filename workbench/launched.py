@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from memory.engine import Engine
-    from memory.stores.log import Log
 
 NOTE_FILE = "workbench.json"  # beside the store's own files: where its app answers; for its owner's eyes
 LINGER_S = 60.0  # a kernel that restarts is waited for
@@ -244,7 +243,6 @@ class Workbench:
     def __init__(self, server: Server, path: Path, store: Store | None, scope: Scope | None, prefix: str = "") -> None:
         self._server, self._path, self._scope, self._prefix = server, path, scope, prefix
         self._store, self._is_own = store, store is None
-        self._log: Log | None = None
 
     def __repr__(self) -> str:
         return f"<Workbench on {self._path} at {self.url}>"
@@ -308,20 +306,13 @@ class Workbench:
 
     def sql(self, query: str) -> pd.DataFrame:
         """DuckDB over the documented views; `%memory views` lists them. Raises BadQuery."""
-        from memory.stores.log import Log
-
-        if self._log is None:
-            self._log = Log(self.store)
-        return self._log.query(query).to_df()
+        return self.store.sql(query).to_df()
 
     def close(self) -> None:
         """This notebook needs it no more; it ends unless another one does."""
         with suppress(NotOpened):
             if not self._server.ask("/leave", {"pid": os.getpid()})["owners"]:
                 _await_end(self._server)
-        if self._log is not None:
-            self._log.close()
-            self._log = None
         if self._store is not None and self._is_own:
             self._store.close()
             self._store = None

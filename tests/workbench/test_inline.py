@@ -16,6 +16,7 @@ from memory import Engine
 from memory.errors import BadQuery
 from memory.models.chat import Answer
 from memory.show import Shown
+from memory.stores.sql import Store
 from workbench import places
 from workbench.inline import USAGE, VERBS, WorkbenchMagics, completed
 from workbench.launched import Server, Workbench
@@ -38,8 +39,10 @@ def answer(*_: object, **__: object) -> Answer:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     path = tmp_path_factory.mktemp("inline") / "store"
-    with Engine.open(path, user="ana", conversation="trip", chat=answer, window_tokens=1_000, reply_tokens=100,
-                     page_turns=2) as opened:  # fmt: skip
+    with Store.open(path) as store:  # an engine that closes makes vectors, which nobody asks for here
+        opened = Engine.open(
+            store, user="ana", conversation="trip", chat=answer, window_tokens=1_000, reply_tokens=100, page_turns=2
+        )
         for words in SAID:
             opened.say(words)
         opened.recall("p1")

@@ -7,6 +7,9 @@ every part's own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +19,37 @@ HERE = Path(__file__).parent
 HTML = '<div class="root"></div>'
 
 
-def part(folder: str) -> Any:
-    """Register the component of this folder; its files are read once."""
+_COLLECTED: ContextVar[dict[str, dict[str, Any]] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[dict[str, dict[str, Any]]]:
+    """Parts that are called in here draw nothing: what they would draw is in the dictionary, by folder."""
+    found: dict[str, dict[str, Any]] = {}
+    before = _COLLECTED.set(found)
+    try:
+        yield found
+    finally:
+        _COLLECTED.reset(before)
+
+
+def sources(folder: str) -> tuple[str, str]:
+    """The CSS and JavaScript of a part, with what stands before every part's own."""
     css, js = (
         (HERE / "base" / name).read_text() + (HERE / folder / name).read_text() for name in ("part.css", "part.js")
     )
+    return css, js
+
+
+def part(folder: str) -> Any:
+    """Register the component of this folder; its files are read once."""
+    css, js = sources(folder)
     component = st.components.v2.component(f"memory_workbench.{folder}", html=HTML, css=css, js=js)
 
     def draw(*, data: dict[str, Any], **rest: Any) -> Any:
+        if (found := _COLLECTED.get()) is not None:
+            found[folder] = data
+            return None
         # In a list: Streamlit looks for tables among the values of a dictionary, and loads pandas for that.
         return component(data=[data], **rest)
 
