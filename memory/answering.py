@@ -34,7 +34,7 @@ BY = "the user's word"
 _BARE = re.compile(r"[$€£¥]?\d[\d.,]*\s?(?:k|万|千)?")
 _FIGURE = re.compile(r"(\D*?)\d[\d.,]*(\D*)")
 _AROUND = re.compile(
-    r"^(?:(?:my|the|our|any|old|new|current|previous|former|that|this|所有|旧的?|新的?) ?)+", re.IGNORECASE
+    r"^(?:(?:my|the|our|any|old|new|current|previous|former|that|this|所有|我们?的?|旧的?|新的?) ?)+", re.IGNORECASE
 )
 _KINDS = {
     "time": re.compile(r"\d{1,2}:\d\d|\b\d{1,2} ?(?:am|pm|o'clock)\b|[\d一二三四五六七八九十]点", re.IGNORECASE),
@@ -257,7 +257,7 @@ def _forget(act: Act, memory: LongTerm) -> str | None:
         n = len(memory.facts())
         english = f"That would be everything, {_many(n)}. Name a topic, or run `workbench memory forget --all`."
         return _say(act, english, f"那是全部{n}条。请说一个话题，或者运行 `workbench memory forget --all`。")
-    found = [memory.fact(act.fact)] if act.fact else about(memory, act.about)
+    found = [memory.fact(n) for n in dict.fromkeys((act.fact, *act.more))] if act.fact else about(memory, act.about)
     found = [f for f in found if f.lasts(memory.clock())]
     if not found:
         if not act.clear:
@@ -266,7 +266,7 @@ def _forget(act: Act, memory: LongTerm) -> str | None:
         return _say(act, f"I remember nothing about {what} that still holds.", f"关于{what}，没有现在还有效的记忆。")
     told = "\n".join(f"- {f.name}: {memory.text(f)}" for f in found[:MOST])
     change = memory.forget(*(f.id for f in found))
-    topic = act.about or found[0].name
+    topic = act.about or '" "'.join(f.name for f in found)
     english = (
         f"From now on this holds no more ({_many(len(found))}; change {change.number}, it can be undone):\n{told}\n"
         f'It stays in the history. To take the words out for good: `workbench memory erase "{topic}"`.'

@@ -268,3 +268,47 @@ def test_an_act_that_names_a_fact_of_another_conversation_is_refused(store: Stor
     act = asked("forget f1")
     assert act
     assert "another conversation" in (answer(act, ana) or "")
+
+
+# ── in odd words ──────────────────────────────────────────────────────────────────────────────────────
+
+TOLD = "My name is Mia. I am allergic to peanuts. My budget is 5,000 euros."
+TOLD_ZH = "我叫米娅。我对花生过敏。我的预算是5000元。"
+
+
+@pytest.mark.parametrize(
+    ("told", "said", "left"),
+    [
+        (TOLD, "It's 8,000, not 5,000.", ["Mia", "peanuts", "8,000 euros"]),
+        (TOLD, "my budget isn't 5,000, it's 8,000", ["Mia", "peanuts", "8,000 euros"]),
+        (TOLD, "Sorry, I meant 8,000 euros.", ["Mia", "peanuts", "8,000 euros"]),
+        (TOLD, "thats wrong, should be 8,000", ["Mia", "peanuts", "8,000 euros"]),
+        (TOLD, "change f3 to 8,000", ["Mia", "peanuts", "8,000 euros"]),
+        (TOLD, "Forget that I'm allergic to peanuts, please.", ["Mia", "5,000 euros"]),
+        (TOLD, "Remove the peanuts from your memory.", ["Mia", "5,000 euros"]),
+        (TOLD, "forget f2 and f3", ["Mia"]),
+        (TOLD, "wipe your memory", ["Mia", "peanuts", "5,000 euros"]),  # it asks for a topic
+        (TOLD_ZH, "是8000，不是5000", ["米娅", "花生", "8000元"]),
+        (TOLD_ZH, "我的预算不是5000元，是8000元", ["米娅", "花生", "8000元"]),
+        (TOLD_ZH, "预算不对，应该是8000", ["米娅", "花生", "8000元"]),
+        (TOLD_ZH, "请忘记我对花生过敏", ["米娅", "5000元"]),
+        (TOLD_ZH, "别再记得花生的事", ["米娅", "5000元"]),
+        (TOLD_ZH, "把f2和f3删掉", ["米娅"]),
+        (TOLD_ZH, "清空你的记忆", ["米娅", "花生", "5000元"]),
+    ],
+)
+def test_what_people_ask_in_odd_words_is_done_and_nothing_else(ana: LongTerm, told, said, left):
+    ana.write(told, at=AT)
+    assert handle(said, ana)
+    assert values(ana) == left
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Remove the peanuts from the recipe.", "It is hot, not cold.", "It's 12 points, not 14.", "I said no.", "删除文件",
+     "是12点，不是14点"],
+)  # fmt: skip
+def test_what_is_said_of_something_else_reaches_no_fact(ana: LongTerm, said):
+    ana.write(TOLD, at=AT)
+    assert handle(said, ana) is None
+    assert values(ana) == ["Mia", "peanuts", "5,000 euros"]

@@ -120,6 +120,8 @@ CORRECTIONS = [
     ("No weekly report any more, please.", [("user", "weekly report", "not")]),
     ("我不再住在里昂了。", [("user", "home city", "not 里昂")]),
     ("预算改成8000元。", [("user", "budget", "8000元")]),
+    ("把预算改成8000元。", [("user", "budget", "8000元")]),
+    ("请把我的预算改到8000元。", [("user", "budget", "8000元")]),
     ("预算变了：不是二十万，改成三十二万。", [("user", "budget", "三十二万")]),
     ("我不喝咖啡了。", [("user", "drinks", "not 咖啡")]),
     ("周报改到周二。", [("user", "weekly report", "周二")]),
