@@ -1,7 +1,7 @@
 """Search over everything, from the start page and from the field beside every other one."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ HOSTILE = '<img src=x onerror=alert(1)> "budget" \u202e[x](javascript:alert(1))'
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("search") / "store"
     with Store.open(path) as store:
         Engine.open(store, user="ana", conversation="trip").say("My budget is 5,000 euros.")
         Engine.open(store, user="lin", conversation="茶馆").say(f"我的预算是二十万。{HOSTILE}")
-    yield path
+    return path
 
 
 def sections(at: AppTest) -> dict[str, Any]:

@@ -27,8 +27,7 @@ class Chosen:
 def choose(here: Place, say: Words) -> Chosen:
     """From the address (`a`, `b`, `vs`); without it the shown turn against the step before."""
     runs = [run.run for run in here.row.runs if run.run != "recorded"] or [here.scope.run]
-    b = _number("b", here.at, here.stream.turns)
-    a = _number("a", max(1, b - 2), here.stream.turns)
+    a, b = sides(here)
     run_a = st.query_params.get("vs", here.scope.run)
     left, right, other = st.columns([1, 1, 1.4], gap="medium")
     with left:
@@ -39,6 +38,11 @@ def choose(here: Place, say: Words) -> Chosen:
         if len(runs) > 1:
             _run(say("diff.run_a"), runs, run_a if run_a in runs else here.scope.run, say)
     return Chosen(a, b, run_a if run_a in runs else here.scope.run)
+
+
+def sides(here: Place) -> tuple[int, int]:
+    b = _number("b", here.at, here.stream.turns)
+    return _number("a", max(1, b - 2), here.stream.turns), b
 
 
 def _number(key: str, default: int, most: int) -> int:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from workbench import reviewing, state
 from workbench.components.entries import Group, Line, entries
+from workbench.components.heading import heading
 from workbench.reviewing import ERASED, TOLD, Acts, Erased, Told
 from workbench.views import review as review_view
 from workbench.views.review import Changed, Entry, Question, ReviewView, Said
@@ -32,14 +33,11 @@ TABS = ("now", "past", "changes")
 
 def head(view: ReviewView, say: Words, acts: Acts, until: datetime | None, *, may_write: bool) -> None:
     """`until` is the end of a reviewer's link; a developer has none."""
-    left, right = st.columns([1.3, 1], vertical_alignment="center", gap="medium")
-    with left:
-        st.title(say("review.title") if until else escaped(say("review.title.of", user=view.user)), anchor=False)
-        if until:
-            st.caption(say("review.yours", until=day(until, say)))
-        else:
-            st.caption(say("review.developer", user=escaped(visible(view.user, 60)), name=visible(view.user, 60)))
-    with right.container(horizontal=True, horizontal_alignment="right", gap="small"):
+    title = say("review.title") if until else say("review.title.of", user=visible(view.user, 60))
+    name = visible(view.user, 60)
+    says = say("review.yours", until=day(until, say)) if until else say("review.developer", user=name, name=name)
+    heading(title, says, [], say, link=not until)
+    with st.container(horizontal=True, gap="small", key="review_acts"):
         st.button(
             say("review.pause" if view.on else "review.resume"), key="review_switch", disabled=not may_write,
             icon=":material/pause:" if view.on else ":material/play_arrow:",

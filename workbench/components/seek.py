@@ -28,7 +28,7 @@ def aside(say: Words) -> None:
             state.lead("overview", **{**state.link(), "seek": wanted})
 
     st.text_input(
-        say("seek.title"), key=ASIDE, max_chars=MOST, placeholder=say("seek.short"), icon=":material/search:",
+        say("seek.title"), key=ASIDE, placeholder=say("seek.short"), icon=":material/search:",
         label_visibility="collapsed", on_change=asked,
     )  # fmt: skip
 

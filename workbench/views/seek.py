@@ -24,6 +24,7 @@ from workbench.views.conversations import ConversationRow, conversations
 SHOWN = 8  # of a group
 USERS = 12  # whose words are searched: whoever was here last
 AROUND = 90  # characters before and after what was found
+WORD = 20  # characters
 MOST = 200  # characters of what is asked
 TABLES = {"fact": "facts", "turn": "turns", "bookmark": "bookmarks", "page": "pages"}
 
@@ -167,6 +168,8 @@ def excerpt(text: str, asked: str) -> tuple[str, str, str]:
         if found := re.search(re.escape(word), flat, re.IGNORECASE):
             start, end = found.span()
             first, last = max(0, start - AROUND), end + 2 * AROUND
+            if first and " " in flat[first : first + WORD]:  # begin with a whole word, where words have blanks
+                first = flat.index(" ", first) + 1
             before = ("…" if first else "") + flat[first:start]
             return before, flat[start:end], flat[end:last] + ("…" if last < len(flat) else "")
     return flat[: 3 * AROUND] + ("…" if len(flat) > 3 * AROUND else ""), "", ""

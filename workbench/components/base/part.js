@@ -50,3 +50,7 @@ const icon = (name) => {
   return svg;
 };
 const rootOf = (parent) => parent.querySelector(".root");
+const TAKEN = "input,textarea,select,[contenteditable=true],[role=slider],[role=listbox],[role=option],[role=tab],[role=radio],[role=menu],[role=dialog] *,dialog *";
+// Whether a key belongs to what has the focus: a field, a list; with a modifier it is the browser's.
+const isTaken = (event) => event.ctrlKey || event.metaKey || event.altKey || event.isComposing ||
+  event.composedPath().some((node) => node.matches && node.matches(TAKEN) && !node.dataset.scrubber);

@@ -1,7 +1,5 @@
 const PAUSE_MS = 45;
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
-const TAKEN = "input,textarea,select,[contenteditable=true],[role=slider],[role=listbox],[role=option],[role=tab],[role=radio],[role=menu],[role=dialog] *";
-const isTaken = (event) => event.composedPath().some((node) => node.matches && node.matches(TAKEN) && !node.dataset.scrubber);
 
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = rootOf(parentElement);
@@ -64,7 +62,7 @@ function build(root, data) {
   };
   my.onkey = (event) => {
     const by = KEYS[event.key];
-    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return;
+    if (by === undefined || isTaken(event)) return;
     if (!Number.isFinite(by) && !event.composedPath().some((n) => n.dataset && n.dataset.scrubber) && document.activeElement !== document.body) return;
     event.preventDefault();
     my.go(my.at + by * (event.shiftKey ? 10 : 1));
