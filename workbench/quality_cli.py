@@ -32,6 +32,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
 Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
 Run = Annotated[str | None, typer.Option("--run", help="live or replay-…; the main run without it.")]
+Price = Annotated[float | None, typer.Option(help="US dollars for a million prompt tokens.", min=0)]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 
 
@@ -140,6 +141,54 @@ def register(
         terminal.line(card.line)
         terminal.table(["score", "mark", "figure", "n", "what it is"], card.rows())
 
+    @app.command()
+    def baselines(
+        store: StoreAt = None,
+        user: User = None,
+        conversation: Conversation = None,
+        sets: Sets = None,
+        price: Price = None,
+        json: AsJson = False,
+    ) -> None:
+        """Simpler memories on the same transcript at the same budget: tokens, calls, evidence, money. No model."""
+        from memory.stores.sql import Store
+        from memory.stores.vector_source import StoredVectors
+        from sessions.baselines import baselines as compared
+
+        with Store.open(store, readonly=True) as opened:
+            scope = scope_of(opened, user, conversation, None)
+            settings = settings_of(sets) if sets else opened.state(scope).settings
+            found = compared(
+                (opened, scope), settings, vectors=StoredVectors(opened), usd_per_million=price,
+                say=_quiet if json else terminal.aside,
+            )  # fmt: skip
+        if json:
+            _json(found.to_dict())
+            return
+        terminal.line(repr(found))
+        terminal.table(found.HEAD, found.lines())
+
+    @app.command()
+    def bill(
+        store: StoreAt = None,
+        user: User = None,
+        conversation: Conversation = None,
+        run: Run = None,
+        price: Price = None,
+        json: AsJson = False,
+    ) -> None:
+        """What it cost to carry each page and fact in the prompts, against how often it was used."""
+        from memory.stores.sql import Store
+        from sessions.bill import bill as made
+
+        with Store.open(store, readonly=True) as opened:
+            found = made(opened, scope_of(opened, user, conversation, run), usd_per_million=price)
+        if json:
+            _json(found.to_dict())
+            return
+        terminal.line(repr(found))
+        terminal.table(found.HEAD, found.rows()[:30])
+
 
 def _file(named: str | None) -> Path | None:
     """The one named; the demo's own for `demo`. Raises BadSetting for one that is not there."""
@@ -161,6 +210,9 @@ def _told(made: Any) -> None:
     ]
     if lost:
         terminal.table(["name", "", "kind", "conversation", "question", "lost at"], lost)
+
+
+def _quiet(_: str) -> None: ...
 
 
 def _json(value: Any) -> None:

@@ -53,6 +53,11 @@ def line(words: object) -> None:
     out.print(plain(words))
 
 
+def aside(words: object) -> None:
+    """Of work under way: not part of what was asked for."""
+    Console(stderr=True).print(plain(words, "dim"))
+
+
 def verdict(found: Verdict) -> None:
     """The answer in a line, then each stage with what was seen, then every change that was tried."""
     out.print(plain(found.line, "bold"))

@@ -1,0 +1,71 @@
+"""Simpler memories on one transcript: what each may read follows from what it is."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.settings import Settings
+from sessions.baselines import MEMORIES, baselines
+from sessions.recording import Question, RecordedTurn, Recording
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+SMALL = Settings.of(window_tokens=1_600, reply_tokens=100, page_turns=4, facts_tokens=0)
+
+
+def recording() -> Recording:
+    """The lease is told of first, and asked for when much else was said."""
+    lines = ["The lease lies in the blue folder under the staircase.", "Noted, under the staircase."]
+    for n in range(20):
+        lines += [f"{n}. " + "The garden needs water and the fence needs paint before summer. " * 6, f"Noted, {n}."]
+    lines += ["Where is the blue folder with the lease?", "Under the staircase."]
+    turns = [
+        RecordedTurn(n, "user" if n % 2 else "assistant", text, START + timedelta(minutes=n),
+                     evidence=(1,) if "Where" in text else ())
+        for n, text in enumerate(lines, 1)
+    ]  # fmt: skip
+    asked = (Question("Where does the lease lie?", "…", (1,)), Question("Never said?", "", ()))
+    return Recording("c", "ana", tuple(turns), "Lease", "en", "Be brief.", asked)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return baselines(recording(), SMALL, usd_per_million=2.0)
+
+
+def test_full_history_reads_everything_and_does_not_fit(found):
+    full = found.row("full history")
+    assert full.tokens == max(row.tokens for row in found.rows)
+    assert full.over > 0
+    assert (full.evidence, full.labelled) == (2, 2)
+
+
+def test_all_others_keep_to_the_budget(found):
+    for row in found.rows:
+        assert row.name == "full history" or row.over == 0, row.name
+
+
+def test_a_window_forgets_and_what_searches_finds(found):
+    assert found.row("sliding window").evidence == 0
+    assert found.row("summary").evidence == 0  # a summary is no evidence
+    assert found.row("BM25").evidence == 2
+    assert found.row("ours").evidence == 2
+    assert found.row("ours").tokens < found.row("full history").tokens
+
+
+def test_without_vectors_those_that_need_them_are_not_measured(found):
+    for name in ("vectors", "window + vectors"):
+        assert (found.row(name).evidence, found.row(name).evidence_ratio, found.row(name).steps) == (None, None, 0)
+        assert found.row(name).note == "no vectors"
+
+
+def test_money_is_tokens_at_the_price_and_nothing_without_one(found):
+    row = found.row("ours")
+    assert row.cost_usd == pytest.approx(row.tokens * 2.0 / 1_000_000)
+    assert found.row("vectors").cost_usd is None
+
+
+def test_it_shows_itself(found):
+    assert [row.name for row in found.rows] == [*MEMORIES, "ours"]
+    assert "reads" in repr(found)
+    assert "<script" not in found._repr_html_()
+    assert len(found.to_df()) == len(found.rows)
