@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from memory.errors import EngineError
-from memory.scope import LIVE, RECORDED
+from memory.scope import FORK, LIVE, RECORDED, is_fork
 from workbench import live, state
 from workbench.components.seek import aside
 from workbench.steering import STEERED_VARIABLE
@@ -47,6 +47,9 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
         Entry("graph", ":material/hub:"),
         Entry("why", ":material/troubleshoot:"),
         Entry("review", ":material/manage_accounts:"),
+    ),
+    "experiment": (
+        Entry("replay", ":material/replay:"),
     ),
 }
 
@@ -107,6 +110,8 @@ def _scope(rows: Sequence[ConversationRow], here: state.Place, say: Words) -> No
 def run_name(run: str, say: Words) -> str:
     if run in (LIVE, RECORDED):
         return say(f"run.{run}")
+    if is_fork(run):
+        return say("run.fork", name=run.removeprefix(FORK))
     return say("run.replay", name=run.removeprefix("replay-")) if run.startswith("replay-") else run
 
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -34,6 +34,9 @@ from workbench.state import Place
 from workbench.views.turn import TurnView
 from workbench.views.window import WindowView
 from workbench.words import Words, escaped, visible
+
+if TYPE_CHECKING:
+    from sessions.replayed import Replayed
 
 WINDOW = "window"  # the fragment that follows
 LOOK_S = 1.0  # without a push: how often the last seq is compared
@@ -401,6 +404,30 @@ def change(here: Place, settings: dict[str, Any], say: Words) -> None:
         note(say("done.changed", settings=told), "tune")
     state.go(run=here.scope.run)  # a live run may have begun: the reader stays with this one
     st.session_state[WHOLE] = True
+
+
+def may_keep() -> bool:
+    return not state.open_store().readonly
+
+
+def keep_replay(here: Place, played: Replayed, say: Words) -> None:
+    """Write a replay down as a run of its own; the run that it was made of stays as it is."""
+    from sessions.replay import save
+
+    with _toasted(say):
+        kept = save(state.open_store(), here.scope, played.replay)
+        note(say("replay.kept", run=kept.run), "save")
+        state.go(run=here.scope.run)  # the newest replay is shown unasked, and would be compared with itself
+        st.session_state[WHOLE] = True
+
+
+def delete_run(here: Place, run: str, say: Words) -> None:
+    with _toasted(say):
+        removed = state.open_store().delete_run(here.scope.at(run))
+        note(say("replay.deleted", run=run, events=removed), "delete")
+        if run == here.scope.run:
+            state.go(run=None, turn=None)
+        st.session_state[WHOLE] = True
 
 
 def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:

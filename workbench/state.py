@@ -26,6 +26,7 @@ from memory.earlier import earlier as earlier_questions
 from memory.errors import EngineError, NotFound, StoreReadOnly
 from memory.events import TurnMarked
 from memory.scope import LIVE, RECORDED, Scope
+from memory.settings import Settings
 from memory.stores import census
 from memory.stores.census import Counted
 from memory.stores.sql import Store, Stream, default_path
@@ -62,9 +63,11 @@ PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
 OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
 OF_STORE = ("seek", "who", "sort", "from", "symptom")  # of the overview: in no other page's address
+OF_REPLAY = ("base", "set")  # the settings of a replay, and what they are changes of
 KEYS = (
     *OVER_TIME,
     *OF_STORE,
+    *OF_REPLAY,
     "user",
     "conv",
     "run",
@@ -81,7 +84,7 @@ KEYS = (
     "lang",
 )
 ASKED = ("q", "expect", "try")  # of the Why page: in no other's address, and there again when one comes back
-OWN_KEYS = {**dict.fromkeys(ASKED, "why"), **dict.fromkeys(OF_STORE, "overview")}
+OWN_KEYS = {**dict.fromkeys(ASKED, "why"), **dict.fromkeys(OF_STORE, "overview"), **dict.fromkeys(OF_REPLAY, "replay")}
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 LED = "_led"  # session: the page and place that a part asked to be led to
@@ -542,6 +545,16 @@ def _earlier(
     return earlier_questions(store, user, question)
 
 
+def settings_of(here: Place) -> Settings:
+    """Those that the shown run ended with."""
+    return _settings_of(open_store(), here.scope, here.stream.version)
+
+
+@lru_cache(maxsize=50)
+def _settings_of(store: Store, scope: Scope, version: int) -> Settings:
+    return store.state(scope, version).settings
+
+
 def settings_now(here: Place) -> dict[str, Any]:
     """Those of the next step: of the live run if there is one, else of the run that it would go on from."""
     store, live = open_store(), here.scope.at(LIVE)
@@ -607,7 +620,7 @@ def _look_ahead(here: Place, is_window: bool) -> None:
 def forget() -> None:
     """Drop everything that is kept, stores too."""
     for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view, _review,
-                 _why, _tried, _earlier, _overview, _user, _course, _seek):  # fmt: skip
+                 _why, _tried, _earlier, _overview, _user, _course, _seek, _settings_of):  # fmt: skip
         kept.cache_clear()
     _COUNTED.clear()
 

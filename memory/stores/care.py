@@ -74,6 +74,24 @@ def delete_conversation(connection: Connection, user: str, conversation: str) ->
     return removed
 
 
+def delete_run(
+    connection: Connection, stream: int, user: str, conversation: str, run: str, texts: Iterable[int]
+) -> int:
+    """One run's rows, and these words, in the caller's transaction. Returns the events removed."""
+    for table in (SNAPSHOT, LEASE):
+        connection.execute(delete(table).where(table.c.stream == stream))
+    removed = connection.execute(delete(EVENT).where(EVENT.c.stream == stream)).rowcount
+    mine = (JOB.c.user == user, JOB.c.conversation == conversation, JOB.c.run == run)
+    connection.execute(delete(JOB).where(*mine))
+    ids = list(texts)
+    for start in range(0, len(ids), 500):
+        some = TEXT.c.id.in_(ids[start : start + 500])
+        connection.execute(delete(TEXT).where(some, TEXT.c.user == user, TEXT.c.conversation == conversation))
+    connection.execute(delete(STREAM).where(STREAM.c.id == stream))
+    begin_wipe(connection)
+    return removed
+
+
 def begin_wipe(connection: Connection) -> None:
     """In the transaction that takes words away: whoever holds copies of them drops these, and bytes wait for `wipe`."""
     connection.execute(text("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'"))

@@ -504,6 +504,32 @@ class Store:
         embedded.prune(self)
         return removed
 
+    def delete_run(self, scope: Scope) -> int:
+        """Take a kept replay or a fork out of the store, with the words that nothing else mentions.
+
+        Returns the events removed; bytes are overwritten as by `delete`. Raises StoreError for the live run, for the
+        recording and for a run that another one goes on from; ConversationBusy while somebody writes to it.
+        """
+        from memory.stores.verify import words_of
+
+        if scope.run in (LIVE, RECORDED) or scope.is_own:
+            raise StoreError(f"{scope} is no replay and no fork: `workbench delete` takes a conversation out whole")
+        with self.alone():
+            stream = self.require(scope)
+            others = [s for s in self.streams(scope.user, scope.conversation) if s.id != stream.id]
+            if children := [s.scope.run for s in others if s.parent == stream.id]:
+                raise StoreError(f"{', '.join(children)} goes on from {scope.run}, which is needed for it")
+            if is_held(self, stream.id):
+                raise ConversationBusy(f"{scope} is being written to; wait until that is over")
+            texts = {i for e in self.events_of(stream, after=stream.parent_version) for i in words_of(e.body)}
+            for other in others:
+                texts -= {i for e in self.events_of(other, after=other.parent_version) for i in words_of(e.body)}
+            with self.write() as connection:
+                removed = care.delete_run(connection, stream.id, scope.user, scope.conversation, scope.run, texts)
+        care.wipe(self.file)
+        embedded.prune(self)
+        return removed
+
     def copies(self) -> list[Path]:
         return care.copies([self.path / BACKUPS])
 

@@ -21,6 +21,7 @@ SCENES = {
     "graph": ("graph", {"node": "f3"}),
     "why": ("why", {"expect": "budget", "turn": 70}),
     "review": ("review", {}),
+    "replay": ("replay", {"turn": 120, "set": "eviction=lfu;window_tokens=5000"}),
 }
 WHO = {"en": {"user": "ana", "conv": "house-move"}, "zh": {"user": "lin", "conv": "tea-shop"}}
 TURNS = {"en": {"turn": 98}, "zh": {"turn": 137}}  # steps in which pages left and came back

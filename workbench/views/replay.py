@@ -20,6 +20,7 @@ from memory.state import State
 from memory.stores import census
 from memory.stores.sql import Store, Stream
 from sessions.replayed import Replayed
+from workbench.views.conversations import RunRow
 from workbench.views.window import WindowView, window
 
 Differs = Mapping[str, tuple[Any, Any]]  # by setting: there, here
@@ -223,8 +224,9 @@ def kind_of(run: str) -> str:
     return "fork" if is_fork(run) else "replay"
 
 
-def runs(store: Store, scope: Scope, names: Sequence[str] = ()) -> RunsView:
-    """All runs of the conversation against `scope`, which is one of them. `names`: only these."""
+def runs(store: Store, scope: Scope, known: Sequence[RunRow] = ()) -> RunsView:
+    """All runs of the conversation against `scope`, which is one of them; of those that are `known` if any are."""
+    names = {row.run for row in known}
     streams = {s.scope.run: s for s in store.streams(scope.user, scope.conversation)}
     by_id = {s.id: s for s in streams.values()}
     base = store.state(scope).settings if store.require(scope).settings else None
@@ -236,7 +238,7 @@ def runs(store: Store, scope: Scope, names: Sequence[str] = ()) -> RunsView:
 def _line(store: Store, stream: Stream, by_id: Mapping[int, Stream], base: Settings | None) -> RunLine:
     kind = kind_of(stream.scope.run)
     state = None if kind == RECORDED else store.state(stream.scope)
-    parent = by_id.get(stream.parent) if stream.parent else None
+    parent = by_id.get(stream.parent or 0)
     before = store.state(parent.scope, stream.parent_version) if parent else State()
     return RunLine(
         run=stream.scope.run,
@@ -257,8 +259,8 @@ def _line(store: Store, stream: Stream, by_id: Mapping[int, Stream], base: Setti
 def _prompts(store: Store, stream: Stream, by_id: Mapping[int, Stream]) -> dict[int, int]:
     """Tokens of the last prompt, by step; a branch has its parent's up to where it left."""
     own = dict(census.prompt_tokens(store, stream))
-    if stream.parent not in by_id:
+    before = by_id.get(stream.parent or 0)
+    if before is None:
         return own
-    before = by_id[stream.parent]
     left_at = store.state(before.scope, stream.parent_version).step
     return {step: n for step, n in _prompts(store, before, by_id).items() if step <= left_at} | own
