@@ -463,32 +463,9 @@ def _range(entry: dict[str, Any]) -> str:
 
 
 def _choices(registry: str) -> list[str]:
-    from memory.bookmarks import BOOKMARKS
-    from memory.boundaries import BOUNDARIES
-    from memory.cooperative import QUESTIONS
-    from memory.eviction import EVICTION
-    from memory.gist import MAKERS
-    from memory.known import EXTRACTORS
-    from memory.pager import LEVELS
-    from memory.prompt import PROTOCOLS
-    from memory.retrieval import RETRIEVAL
-    from memory.secondlook import SECOND_LOOKS
-    from memory.templates import TEMPLATES
+    from workbench.views.tune import choices
 
-    known: dict[str, Iterable[str]] = {
-        "boundary": BOUNDARIES,
-        "eviction policy": EVICTION,
-        "bookmark generator": BOOKMARKS,
-        "bookmark template": TEMPLATES,
-        "protocol": PROTOCOLS,
-        "question": QUESTIONS,
-        "recall level": LEVELS,
-        "maker of summaries": MAKERS,
-        "retrieval strategy": RETRIEVAL,
-        "second look": SECOND_LOOKS,
-        "extractor": EXTRACTORS,
-    }
-    return sorted(known[registry])
+    return choices(registry)
 
 
 def _conversation_settings(store: Path | None, user: str | None, conversation: str, sets: list[str] | None) -> Settings:

@@ -289,6 +289,12 @@ def _entry(llm: str) -> Mapping[str, Any]:
     return row or {}
 
 
+def prompt_price(llm: str) -> float | None:
+    """Dollars a token of a prompt; None where litellm's table has no price."""
+    price = _entry(llm).get("input_cost_per_token")
+    return None if price is None else float(price)
+
+
 def _cost_usd(llm: str, prompt_tokens: int, completion_tokens: int, usage: Any) -> float | None:
     if "input_cost_per_token" not in _entry(llm):
         return None

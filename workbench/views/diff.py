@@ -156,8 +156,9 @@ def diff(store: Store, a: Scope, turn_a: int, b: Scope, turn_b: int) -> DiffView
     if (a.user, a.conversation) != (b.user, b.conversation):
         raise NotFound(f"a diff is of one conversation; {a} and {b} are two")
     one, other = _read(store, a, turn_a), _read(store, b, turn_b)
-    texts = store.words(a, sorted(_ids(one) | _ids(other)))
-    before, after = _things(one.prompt, texts), _things(other.prompt, texts)
+    # Each in its own words: two replays in memory give the same ids to what they made themselves.
+    before = _things(one.prompt, store.words(a, sorted(_ids(one))))
+    after = _things(other.prompt, store.words(b, sorted(_ids(other))))
     log = _between(store, one, other)
     explain = _Explained(store, one, other, log, store.words(a, sorted(_questions(log))))
     groups: dict[tuple[str, str], list[Change]] = {}
