@@ -8,6 +8,7 @@ from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.heading import heading
 from workbench.components.reading import beside
+from workbench.components.scores import spent
 from workbench.state import Place
 from workbench.words import Words
 
@@ -26,6 +27,8 @@ def left(here: Place, say: Words) -> None:
     if page is not None:
         with page.container(border=True):
             beside(here, say, acts, lambda: None)
+    with st.container(border=True):
+        spent(here, say)
 
 
 left()

@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import overview
 from workbench.components.heading import heading
+from workbench.components.scores import scorecard
 from workbench.components.seek import seek
 from workbench.components.symptoms import symptoms
 from workbench.state import Place
@@ -26,6 +27,8 @@ def start(here: Place, say: Words) -> None:
     overview.figures(view, found, say)
     with st.container(border=True):
         overview.conversations(view, say)
+    with st.container(border=True):
+        scorecard(here, say)
     with st.container(border=True):
         symptoms(here, say)
     left, right = st.columns([1, 1], gap="medium")

@@ -8,6 +8,7 @@ from workbench.components.chat import chat
 from workbench.components.heading import heading
 from workbench.components.prompt import prompt
 from workbench.components.reading import beside
+from workbench.components.scores import rating
 from workbench.components.scrubber import scrubber
 from workbench.state import Place
 from workbench.views.turn import TurnView
@@ -46,6 +47,7 @@ def came_in(view: TurnView, here: Place, say: Words, acts: live.Acts) -> None:
         rows = state.with_marks(view.messages, here)
         chat(rows, say, acts.mark("chat"), acts.read("chat"), evidence=view.evidence, at_end=False)
         trace.evidence(view, say)
+        rating(view, here, say)
     with right.container(border=True, height="stretch"):
         beside(here, say, acts, lambda: trace.events(view, say, acts))
 

@@ -8,6 +8,7 @@ from workbench.components.earlier import like
 from workbench.components.heading import heading
 from workbench.components.histogram import histogram
 from workbench.components.reading import beside
+from workbench.components.scores import pinning
 from workbench.components.scrubber import scrubber
 from workbench.components.stages import stages
 from workbench.components.trace import section
@@ -41,6 +42,7 @@ def asked(here: Place, say: Words) -> None:
 def found(view: WhyView, here: Place, say: Words, acts: live.Acts) -> None:
     with st.container(border=True):
         why.answer(view, say)
+        pinning(here, view.verdict.question, view.verdict.expected, say)
     why.tried(view, here, say, acts)
     left, right = st.columns([1.2, 1], gap="medium")
     with left.container(border=True, height="stretch"):

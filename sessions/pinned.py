@@ -156,7 +156,7 @@ def check(
     """
     at = file or file_of(store)
     found = of_conversation(read(at), user, conversation)
-    before = _last(at)
+    before = won_last(at)
     done = run(store, found, settings=settings)
     outcomes = tuple(replace(each, before=before.get(each.name)) for each in done)
     made = Check(str(at), settings.hash if settings else "", store.clock(), outcomes)
@@ -187,7 +187,7 @@ def last_file(file: Path) -> Path:
     return file.with_suffix(LAST)
 
 
-def _last(file: Path) -> dict[str, bool]:
+def won_last(file: Path) -> dict[str, bool]:
     """What was won in the last run, by the question's name."""
     beside = last_file(file)
     if not beside.exists():

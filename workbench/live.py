@@ -362,6 +362,18 @@ def mark(here: Place, turn: int, important: bool, say: Words) -> None:
         note(say("done.marked" if important else "done.unmarked", turn=turn), "star")
 
 
+def rate(here: Place, turn: int, rating: int, say: Words) -> None:
+    """What the reader thinks of a reply; 0 takes it back."""
+    from memory.engine import Engine
+
+    scope = here.scope
+    with _toasted(say):
+        Engine.open(state.open_store(), user=scope.user, conversation=scope.conversation, run=scope.run).rate(
+            turn, rating
+        )
+        note(say("rate.done" if rating else "rate.undone", turn=turn), "thumbs_up_down")
+
+
 def recall(here: Place, name: str, say: Words) -> None:
     from memory.engine import Engine
 

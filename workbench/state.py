@@ -62,7 +62,7 @@ READONLY_VARIABLE = "MEMORY_WORKBENCH_READONLY"
 PUSH_VARIABLE = "MEMORY_WORKBENCH_PUSH"  # set where /events is served
 OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
-OF_STORE = ("seek", "who", "sort", "from", "symptom")  # of the overview: in no other page's address
+OF_STORE = ("seek", "who", "sort", "from", "symptom", "score", "profile")  # of the overview: in no other page's address
 OF_REPLAY = ("base", "set")  # the settings of a replay, and what they are changes of
 KEYS = (
     *OVER_TIME,
