@@ -171,8 +171,10 @@ def weigh(
     k: Knowledge, number: int, who: Person, *, importance: float | None = None, layer: str = "", conversation: str = "",
     cause: str = "mark", why: str = "",
 ) -> list[Body]:  # fmt: skip
-    """Another importance (0..1) or layer."""
+    """Another importance (0..1) or layer. Raises BadMessage for a weight outside, NotFound for a layer that is none."""
     fact = _unchanged(k, number, who)
+    if importance is not None and not 0 <= importance <= 1:
+        raise BadMessage(f"a fact weighs 0 to 1, and {importance!r} is not between them")
     if layer and layer not in LAYERS:
         raise NotFound(f"no layer named {layer!r}; choose one of: {', '.join(LAYERS)}")
     change = len(k.changes) + 1

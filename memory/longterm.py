@@ -11,6 +11,7 @@ nobody else wrote meanwhile; else they are made anew on what is known then. Noth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from memory import amend, facts
 from memory.amend import Person
-from memory.errors import BadMessage, NotFound, StaleAppend
+from memory.attributes import attribute_of
+from memory.errors import BadMessage, NotFound, StaleAppend, UnknownName
 from memory.events import Body, Event
 from memory.fact_events import Outcome, RememberingSwitched, TurnRemembered
 from memory.facts import Belief, Candidate, Fact, Interval, Proposal, Source, digest
@@ -128,18 +130,21 @@ class LongTerm(Shown):
     def words(self, number: int) -> str:
         return self.journal.words(number) if number else ""
 
-    def fact(self, number: int) -> Fact:
+    def fact(self, number: int | str) -> Fact:
         """Raises NotFound, also for another conversation's working fact."""
         return self._mine(self.knowledge, number)
 
-    def _mine(self, k: Knowledge, number: int) -> Fact:
-        found = amend.fact_of(k, number)
+    def _mine(self, k: Knowledge, number: int | str) -> Fact:
+        found = amend.fact_of(k, fact_number(number))
         if found.layer == "working" and found.conversation != self.conversation:
             raise NotFound(f"{found.name} is a working fact of another conversation")
         return found
 
-    def _ours(self, k: Knowledge, numbers: Iterable[int]) -> list[int]:
-        return [self._mine(k, number).id for number in numbers]
+    def _ours(self, k: Knowledge, numbers: Iterable[int | str]) -> list[int]:
+        found = list(dict.fromkeys(self._mine(k, number).id for number in numbers))
+        if not found:
+            raise BadMessage("say which facts: their numbers, or names such as f3")
+        return found
 
     def text(self, fact: Fact | int) -> str:
         return self.words((fact if isinstance(fact, Fact) else self.fact(fact)).text)
@@ -162,11 +167,10 @@ class LongTerm(Shown):
 
         Returns what became of each, also of what was not kept.
         """
-        words = said if isinstance(said, str) else said.text
-        if not words.strip():
+        words = said.text if isinstance(said, Candidate) else said
+        if not _text("said", words).strip():
             raise BadMessage("there is nothing to remember in an empty text")
-        if at is not None and at.tzinfo is None:
-            raise BadMessage(f"`at` needs its offset from UTC, and {at.isoformat()} has none")
+        _moments(at=at)
         kept = self.redacted(words)
         found = None if isinstance(said, str) else [said]
 
@@ -321,9 +325,17 @@ class LongTerm(Shown):
         self, question: str, k: int = 5, *, valid: datetime | None = None, recorded: datetime | None = None,
         layers: Collection[str] = (),
     ) -> Recollection:  # fmt: skip
-        """The facts that answer a question, as of now or of any moment in either time, and why not the others."""
+        """The facts that answer a question, as of now or of any moment in either time, and why not the others.
+
+        Raises BadMessage for a moment without its offset from UTC, UnknownName for a layer that is none.
+        """
+        _moments(valid=valid, recorded=recorded)
+        layers = (layers,) if isinstance(layers, str) else layers
+        for layer in layers:
+            if layer not in facts.LAYERS:
+                raise UnknownName("layer", layer, facts.LAYERS)
         return recollect(
-            self.finder, self.knowledge, question, k, self.settings,
+            self.finder, self.knowledge, _text("question", question), max(0, k), self.settings,
             now=self.clock(), conversation=self.conversation or None, valid=valid, recorded=recorded, layers=layers,
             meaning=True,
         )  # fmt: skip
@@ -347,6 +359,8 @@ class LongTerm(Shown):
         hops: int = 2, neighbours: int = 2,
     ) -> Walk:  # fmt: skip
         """The facts that answer a question over several steps, each with the path that led to it."""
+        _moments(valid=valid, recorded=recorded)
+        _text("question", question)
         from memory.walk import walk
 
         return walk(
@@ -365,18 +379,29 @@ class LongTerm(Shown):
 
     def as_of(self, valid: datetime, recorded: datetime | None = None) -> list[Fact]:
         """What was true at `valid`, as we knew it at `recorded` (None: now)."""
+        _moments(valid=valid, recorded=recorded)
         return facts.as_of(self.knowledge.readable(self.conversation or None), valid, recorded)
 
     def history(self, subject: str, attribute: str, recorded: datetime | None = None) -> list[tuple[Interval, Fact]]:
-        """How the truth changed: the values of one attribute in order of when they held."""
-        return facts.history(self._keyed(subject, attribute), digest(subject, attribute), recorded)
+        """How the truth changed: the values of one attribute in order of when they held.
+
+        >>> memory.history("user", "budget")                          # doctest: +SKIP
+        """
+        _moments(recorded=recorded)
+        key = self._key(subject, attribute)
+        return facts.history(self._keyed(key), key, recorded)
 
     def evolution(self, subject: str, attribute: str) -> list[tuple[Belief, Fact]]:
         """How our knowledge changed: everything ever believed of one attribute, in order of when we believed it."""
-        return facts.evolution(self._keyed(subject, attribute), digest(subject, attribute))
+        key = self._key(subject, attribute)
+        return facts.evolution(self._keyed(key), key)
 
-    def _keyed(self, subject: str, attribute: str) -> list[Fact]:
-        key = digest(subject, attribute)
+    def _key(self, subject: str, attribute: str) -> str:
+        """By the very name, or else by what it is another word for: 预算 is kept as budget."""
+        key = digest(_text("subject", subject), _text("attribute", attribute))
+        return key if key in self.knowledge.by_key else digest(subject, attribute_of(attribute))
+
+    def _keyed(self, key: str) -> list[Fact]:
         return [f for f in self.knowledge.readable(self.conversation or None) if f.key == key]
 
     @property
@@ -398,40 +423,44 @@ class LongTerm(Shown):
     # ── update ────────────────────────────────────────────────────────────────────────────────────────
 
     def update(
-        self, fact: int, value: str, *, since: datetime | None = None, seen: int | None = None, by: str = "user"
+        self, fact: int | str, value: str, *, since: datetime | None = None, seen: int | None = None, by: str = "user"
     ) -> Change:
-        """Another value. Without `since` the old one was wrong all along; with it, it changed then.
+        """Another value for a fact, 3 or "f3". Without `since` the old one was wrong all along; else it changed then.
 
         `seen` is the version that whoever decides had looked at: StaleFact if the fact changed since.
         """
-        value = self.redacted(value).strip()
+        number = fact_number(fact)
+        _moments(since=since)
+        value = self.redacted(_text("value", value)).strip()
         if not value:
-            raise BadMessage(f"a value in place of f{fact}'s is needed; to take it back use retract or forget")
+            raise BadMessage(f"a value in place of f{number}'s is needed; to take it back use retract or forget")
 
         def decide(k: Knowledge) -> list[Body]:
-            old = self._mine(k, fact)
+            old = self._mine(k, number)
             was = self.words(old.text)
             old_value = self.words(old.value)
             entry = was.replace(old_value, value) if old_value and old_value in was else value
             text_id, now = self.journal.said(value), self.clock()
             source = Source(self.conversation or OWN, 0, text_id, 0, len(value), "user", now)
             who, write = Person(by, now, seen), self.journal.write
-            return amend.correct(k, fact, value if old.key else "", entry, who, write, source, since=since)
+            return amend.correct(k, number, value if old.key else "", entry, who, write, source, since=since)
 
         return self._change(decide)
 
-    def forget(self, *numbers: int, seen: int | None = None, by: str = "user") -> Change:
+    def forget(self, *numbers: int | str, seen: int | None = None, by: str = "user") -> Change:
         """They hold no more from now on, and stay in history. To take the words themselves away: erase."""
         return self._change(lambda k: amend.end(k, self._ours(k, numbers), self._person(by, seen)))
 
-    def retract(self, *numbers: int, why: str = "it was never so", seen: int | None = None, by: str = "user") -> Change:
+    def retract(
+        self, *numbers: int | str, why: str = "it was never so", seen: int | None = None, by: str = "user"
+    ) -> Change:
         return self._change(lambda k: amend.retract(k, self._ours(k, numbers), self._person(by, seen), why))
 
-    def release(self, number: int, *, seen: int | None = None, by: str = "user") -> Change:
+    def release(self, number: int | str, *, seen: int | None = None, by: str = "user") -> Change:
         """Believe what was quarantined, or retracted."""
         return self._change(lambda k: amend.release(k, self._mine(k, number).id, self._person(by, seen)))
 
-    def mark(self, number: int, importance: float = 1.0, *, by: str = "user") -> Change:
+    def mark(self, number: int | str, importance: float = 1.0, *, by: str = "user") -> Change:
         return self._change(lambda k: amend.weigh(k, self._mine(k, number).id, self._person(by), importance=importance))
 
     def settle(
@@ -474,6 +503,31 @@ class LongTerm(Shown):
             for f in self.facts()
         ]
         return f"<code>{text(repr(self))}</code>" + table(["fact", "what", "layer", "since", "state", "said"], rows)
+
+
+def fact_number(name: int | str) -> int:
+    """Of a fact that somebody names: 3 or "f3". Raises BadMessage."""
+    found = re.fullmatch(r"[fF]?(\d{1,9})", name.strip(), re.ASCII) if isinstance(name, str) else None
+    if isinstance(name, int) and not isinstance(name, bool):
+        return name
+    if found is None:
+        raise BadMessage(f"{name!r} names no fact; write 3, or f3")
+    return int(found[1])
+
+
+def _text(what: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise BadMessage(f"`{what}` is text, and {given!r} is {type(given).__name__}")
+    return given
+
+
+def _moments(**given: object) -> None:
+    """A time without its offset is nobody's; what the machine's own zone would make of it is a guess (BR-34)."""
+    for name, at in given.items():
+        if at is not None and not isinstance(at, datetime):
+            raise BadMessage(f"`{name}` is a time with its offset from UTC, and {at!r} is {type(at).__name__}")
+        if isinstance(at, datetime) and at.tzinfo is None:
+            raise BadMessage(f"`{name}` needs its offset from UTC, and {at.isoformat()} has none")
 
 
 def heard_of(turns: Iterable[Turn], conversation: str, words: Callable[[int], str]) -> Iterator[Heard]:

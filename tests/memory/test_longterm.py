@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import Store
-from memory.errors import BadMessage, NotFound, StaleFact, StoreReadOnly
+from memory.errors import BadMessage, NotFound, StaleFact, StoreReadOnly, UnknownName
 from memory.events import Body
 from memory.fact_events import RememberingSwitched
 from memory.facts import Candidate, Source
@@ -126,6 +127,72 @@ def test_a_time_without_an_offset_is_refused(of):
         of().write("My budget is 5000.", at=datetime(2026, 3, 2))  # noqa: DTZ001
     with pytest.raises(BadMessage, match="has no zone"):
         of().write(budget("5000", valid_from=datetime(2026, 3, 2)))  # noqa: DTZ001
+
+
+NAIVE: Any = datetime(2026, 3, 9)  # noqa: DTZ001 - the point
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m: m.write("I live in Rome.", at=NAIVE),
+        lambda m: m.update(1, "8000", since=NAIVE),
+        lambda m: m.query("budget", valid=NAIVE),
+        lambda m: m.query("budget", recorded=NAIVE),
+        lambda m: m.walk("budget", valid=NAIVE),
+        lambda m: m.as_of(NAIVE),
+        lambda m: m.as_of(MONDAY, NAIVE),
+        lambda m: m.history("user", "budget", NAIVE),
+        lambda m: m.query("budget", valid="2026-03-09"),
+        lambda m: m.write(None),
+        lambda m: m.write(b"My budget is 5000."),
+        lambda m: m.query(5),
+        lambda m: m.update(1, 8000),
+        lambda m: m.update("the budget", "8000"),
+        lambda m: m.history("user", None),
+        lambda m: m.mark(1, 1.5),
+        lambda m: m.mark(1, float("nan")),
+        lambda m: m.forget(),
+        lambda m: m.retract(),
+        lambda m: m.forget(True),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words_and_changes_nothing(of, ask):
+    memory = of()
+    memory.write(budget("5000 euros"), at=MONDAY)
+    version = memory.knowledge.version
+    with pytest.raises(BadMessage):
+        ask(memory)
+    assert memory.knowledge.version == version
+
+
+def test_a_layer_that_is_none_is_named_and_a_single_one_needs_no_list(of):
+    memory = of()
+    memory.write(budget("5000 euros"), at=MONDAY)
+    with pytest.raises(UnknownName, match="no layer named 'semantik'; choose one of: episodic, semantic, working"):
+        memory.query("budget", layers=["semantik"])
+    assert len(memory.query("budget", layers="semantic").found) == 1
+    assert memory.query("budget", k=-1).found == ()
+
+
+def test_facts_are_named_as_they_are_shown_each_once(of):
+    memory = of()
+    memory.write(budget("5000 euros"), at=MONDAY)
+    assert memory.fact("f1") == memory.fact(1)
+    assert memory.update("f1", "8000 euros").old == (1,)
+    assert memory.forget(2, "f2", " F2 ").old == (2,)
+    with pytest.raises(NotFound, match="no fact f9"):
+        memory.mark("f9")
+
+
+def test_an_attribute_is_found_under_its_other_names(of):
+    memory = of()
+    memory.write("My budget is 5000 euros.", at=MONDAY)
+    memory.write(Candidate("Ana administers the code", 0, 24, subject="Ana", attribute="Administers", value="the code"))
+    for name in ("budget", "Budget", "预算"):
+        assert [memory.words(f.value) for _, f in memory.history("user", name)] == ["5000 euros"]
+        assert [memory.words(f.value) for _, f in memory.evolution("user", name)] == ["5000 euros"]
+    assert [memory.words(f.value) for _, f in memory.history("Ana", "Administers")] == ["the code"]
 
 
 def test_nothing_is_remembered_of_nothing(of):
