@@ -95,6 +95,24 @@ def test_a_fact_is_found_by_what_people_ask_with_in_chinese(mind):
     assert found(mind, "我叫什么名字？") == ["小雨"]
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How much can I spend?", ["5000 euros"]),
+        ("Can I afford it?", ["5000 euros"]),
+        ("我能花多少钱？", ["5000 euros"]),
+        ("What hobbies do I have?", ["green tea", "jazz"]),
+        ("How should you answer me?", ["very detailed"]),
+        ("我希望你怎么回答？", ["very detailed"]),
+        ("What does the ticket cost?", []),
+        ("What is the interest rate?", []),
+    ],
+)
+def test_a_fact_is_found_by_other_words_than_its_own(mind, question, expected):
+    mind.says(5, "very detailed", attribute="reply style", text="The user's reply style is very detailed.")
+    assert found(mind, question) == expected
+
+
 words = st.lists(
     st.sampled_from(["alpha", "bravo", "carrot", "delta", "echo", "foxtrot", "gamma", "hotel"]), min_size=1, max_size=4
 )
