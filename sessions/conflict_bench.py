@@ -33,6 +33,7 @@ from memory.models.embedding import named
 from memory.revision import Writer, revise
 from sessions.evidence_bench import beam_figures, memorybank_figures
 from sessions.extraction_bench import extraction_figures
+from sessions.reply_bench import reply_figures, reply_rows
 from sessions.retrieval_bench import Cache
 
 Say = Callable[[str], None]
@@ -66,11 +67,15 @@ class Answer:
     fault: str  # "": it is right
 
 
-def conflict_figures(data: Path, vectors: Path | None = None, progress: Say | None = None) -> dict[str, Any]:
+def conflict_figures(
+    data: Path, vectors: Path | None = None, progress: Say | None = None, *,
+    replies: bool = False, llm: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """`factconsolidation`, `wrongly_retired`, `beam`, `memorybank`, `extraction`; `missing` names folders not there.
 
     `vectors` is a file that keeps the vectors between runs: with it BEAM and MemoryBank are searched by meaning as
-    well. Raises RecordingError for a folder that holds none of the three.
+    well. `replies` adds `reply_quality` over the demo, of the embedded default, and of `llm` under `llms` by its name.
+    Raises RecordingError for a folder that holds none of the three.
     """
     say = progress or (lambda line: None)
     there = [part for part in PARTS if (data / part).is_dir()]
@@ -90,6 +95,9 @@ def conflict_figures(data: Path, vectors: Path | None = None, progress: Say | No
     if cache:
         cache.save()
         figures["embedding"] = cache.figures
+    if replies:
+        figures["reply_quality"] = reply_figures(progress=say)
+        figures["reply_quality"] |= {"llms": {llm: reply_figures(llm, say)}} if llm else {}
     return figures
 
 
@@ -113,6 +121,9 @@ def conflict_rows(figures: dict[str, Any]) -> list[list[object]]:
         for group, found in figures.get("extraction", {}).items()
         for share in ("precision", "recall")
     ]
+    if told := figures.get("reply_quality"):
+        rows += reply_rows(told)
+        rows += [[f"{name}: {row[0]}", *row[1:]] for name, f in told.get("llms", {}).items() for row in reply_rows(f)]
     return rows
 
 

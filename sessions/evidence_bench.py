@@ -68,7 +68,12 @@ def beam_figures(folder: Path, cache: Cache | None = None) -> dict[str, Any]:
 
     `contradiction`: both sides are there. `update`: what is new is there, and stands before what it replaced.
     """
-    found = [each for talk in _beam(folder) for each in _asked(talk, cache)]
+    found: list[Found] = []
+    for talk in _beam(folder):  # vectors of one take ten minutes to make: they are kept as soon as they are there
+        made = cache.figures["texts"] if cache else 0
+        found += _asked(talk, cache)
+        if cache and cache.figures["texts"] > made:
+            cache.save()
     abilities = {
         name: shares([each for each in found if each.asked.group == name])
         for name in dict.fromkeys(each.asked.group for each in found)

@@ -660,13 +660,18 @@ def bench_retrieval(
 @bench.command("conflicts")
 def bench_conflicts(
     data: Annotated[Path, typer.Option(help="The folder of factconsolidation, beam and memorybank.")],
-    vectors: Annotated[Path | None, typer.Option(help="A file that keeps the vectors between runs.")] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(help="A file that keeps the vectors between runs; with it meaning counts as well.")
+    ] = None,
+    replies: Annotated[bool, typer.Option(help="Reply quality with and without memory as well: a minute.")] = True,
+    llm: Annotated[str | None, typer.Option(help="A model whose replies are looked at as well.")] = None,
     json: AsJson = False,
 ) -> None:
     """Does the newest value win, over one relation and over several; is what contradicts found; what is extracted."""
     from sessions.conflict_bench import conflict_figures, conflict_rows
 
-    figures = conflict_figures(data, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
+    say = None if json else lambda line: err.print(Text(line, style="dim"))
+    figures = conflict_figures(data, vectors, say, replies=replies, llm=llm)
     _json(figures) if json else terminal.table(["figure", "value", "n"], conflict_rows(figures))
 
 

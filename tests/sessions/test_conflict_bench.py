@@ -109,7 +109,7 @@ def test_a_file_that_is_no_factconsolidation_is_refused(tmp_path: Path, text: st
 
 
 def test_the_command_prints_one_document(made_up: Path) -> None:
-    told = CliRunner().invoke(app, ["bench", "conflicts", "--data", str(made_up), "--json"])
+    told = CliRunner().invoke(app, ["bench", "conflicts", "--data", str(made_up), "--no-replies", "--json"])
     assert told.exit_code == 0, told.output
     assert set(json.loads(told.stdout)) == {"missing", "factconsolidation", "wrongly_retired"}
 
