@@ -24,7 +24,7 @@ def assigned(sets: Iterable[str]) -> dict[str, Any]:
     for assignment in sets:
         name, equals, value = assignment.partition("=")
         if not equals:
-            raise BadSetting(f"a setting is given as name=value, not {assignment!r}")
+            raise BadSetting(f"settings are changed by name=value, as in --set page_turns=20, not by {assignment!r}")
         values[name.strip()] = _typed(name.strip(), value.strip(), kinds.get(name.strip(), "str"))
     return values
 

@@ -21,7 +21,8 @@ from rich.text import Text
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.scope import Scope
 from memory.settings import Settings, described
-from workbench import bookmarks_cli, memory_cli, quality_cli, terminal
+from workbench import bookmarks_cli, memory_cli, quality_cli, runs_cli, terminal
+from workbench.assigned import assigned
 from workbench.terminal import out
 
 if TYPE_CHECKING:
@@ -710,24 +711,7 @@ def _settings(sets: Sequence[str] | None) -> Settings:
 
 
 def _assignments(sets: Sequence[str] | None) -> dict[str, Any]:
-    """`page_turns=20` → a number where the setting is one."""
-    kinds = {entry["name"]: entry["type"] for entry in described()}
-    values: dict[str, Any] = {}
-    for assignment in sets or ():
-        name, equals, value = assignment.partition("=")
-        if not equals:
-            raise BadSetting(f"--set takes name=value, not {assignment!r}")
-        values[name.strip()] = _typed(name.strip(), value.strip(), kinds.get(name.strip(), "str"))
-    return values
-
-
-def _typed(name: str, value: str, kind: str) -> Any:
-    if kind == "str":
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise BadSetting(f"{name} must be a number, not {value!r}") from None
+    return assigned(sets or ())
 
 
 @contextmanager
@@ -749,3 +733,4 @@ def _json(value: Any) -> None:
 
 
 quality_cli.register(app, _scope, _settings)
+runs_cli.register(app, _scope)

@@ -295,6 +295,11 @@ def prompt_price(llm: str) -> float | None:
     return None if price is None else float(price)
 
 
+def price_of(llm: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """What so many tokens would cost, in dollars; None where litellm's table has no price."""
+    return _cost_usd(llm, prompt_tokens, completion_tokens, None)
+
+
 def _cost_usd(llm: str, prompt_tokens: int, completion_tokens: int, usage: Any) -> float | None:
     if "input_cost_per_token" not in _entry(llm):
         return None

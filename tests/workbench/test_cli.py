@@ -96,7 +96,7 @@ def test_delete_names_the_backups_that_keep_what_they_hold(tmp_path):
         (["show", "900"], "turns go from 1 to 191"),
         (["replay", "--set", "eviction=lur"], "no eviction policy named 'lur'; choose one of: cooperative, fifo"),
         (["replay", "--set", "page_turns=many"], "page_turns must be a number, not 'many'"),
-        (["replay", "--set", "page_turns"], "--set takes name=value"),
+        (["replay", "--set", "page_turns"], "as in --set page_turns=20"),
         (["replay", "-c", "nowhere"], "no conversation 'nowhere'"),
         (["sql", "select * from nowhere"], "nowhere"),
         (["sql", "drop table event"], "SELECT"),
