@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import notice
 from workbench.components.chat import chat
+from workbench.components.export import export
 from workbench.components.feed import feed
 from workbench.components.figures import figures
 from workbench.components.heading import heading
@@ -43,7 +44,9 @@ def window(here: Place, say: Words) -> None:
         token_bar(view, say, here.page, acts.read("bar"))
     left, right = st.columns([1.25, 1], gap="medium")
     with left.container(border=True, height="stretch"):
-        st.markdown(f"##### :material/layers: {say('live.pages')} :gray-badge[{len(view.pages)}]")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"##### :material/layers: {say('live.pages')} :gray-badge[{len(view.pages)}]", width="content")
+            export(view.to_df, f"window {here.at} {here.row.conversation}", say, key="window", drawing=view)
         page_list(view.pages, say, here.page, acts.read("pages"))
     with right.container(border=True, height="stretch"):
         beside(here, say, acts, lambda: happened(view, say, acts))

@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import trace
 from workbench.components.chat import chat
+from workbench.components.export import export
 from workbench.components.heading import heading
 from workbench.components.prompt import prompt
 from workbench.components.reading import beside
@@ -75,7 +76,9 @@ def known_and_kept(view: TurnView, say: Words) -> None:
 
 def read_and_said(view: TurnView, here: Place, say: Words) -> None:
     with st.container(border=True):
-        trace.section(say("trace.prompt"), "notes", say("tokens", tokens=view.prompt_tokens))
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            trace.section(say("trace.prompt"), "notes", say("tokens", tokens=view.prompt_tokens))
+            export(view.to_df, f"turn {here.at} {here.row.conversation}", say, key="turn", drawing=view)
         trace.rounds(view, say, here)
         trace.sections(view, say)
         prompt(view.prompt, say, key="prompt")

@@ -5,6 +5,7 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import why
 from workbench.components.earlier import like
+from workbench.components.export import export
 from workbench.components.heading import heading
 from workbench.components.histogram import histogram
 from workbench.components.reading import beside
@@ -46,7 +47,11 @@ def found(view: WhyView, here: Place, say: Words, acts: live.Acts) -> None:
     why.tried(view, here, say, acts)
     left, right = st.columns([1.2, 1], gap="medium")
     with left.container(border=True, height="stretch"):
-        section(say("why.stages"), "stacks", says=say("why.stages.says"))
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            section(say("why.stages"), "stacks", says=say("why.stages.says"))
+            export(
+                lambda: view.verdict.remedies, f"why {here.at} {here.row.conversation}", say, key="why", drawing=view
+            )
         stages(view.verdict, say, state.link, acts.read("stages"))
     with right.container(border=True, height="stretch"):
         beside(here, say, acts, lambda: measured(view, say, acts))
