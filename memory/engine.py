@@ -21,7 +21,7 @@ from memory.bookmarks import parse_page_ref
 from memory.calling import Caller, Complete, arguments_of, called, note_failure
 from memory.deferred import ALL, Worked, Worker, queue_left, queueing
 from memory.errors import BadMessage, ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
-from memory.events import BookmarkMade, PagesRecalled
+from memory.events import BookmarkMade, PagesRecalled, RepliesCompared
 from memory.journal import MemoryJournal
 from memory.longterm import LongTerm
 from memory.look import Window, window_now
@@ -461,6 +461,16 @@ class Engine(Shown):
         """What a person thinks of a reply: 1 (up), -1 (down), or 0, which takes it back."""
         with self._held():
             self.pager.rate(turn, rating)
+            self.pager.commit()
+
+    def compared(
+        self, question: str, memory: str, plain: str, chosen: str, llm: str, tokens: tuple[int, int], by: str = "user"
+    ) -> None:
+        """Keep which of two replies somebody chose without their names (sessions/blind.py). It changes no state."""
+        with self._held():
+            said = self.pager.said
+            body = RepliesCompared(said(question), said(memory), said(plain), chosen, llm, *tokens, by)
+            self.pager.add(body)
             self.pager.commit()
 
     def bookmark(

@@ -26,6 +26,7 @@ from memory.events import (
     PagePagedIn,
     PagesRecalled,
     PagesUsed,
+    RepliesCompared,
     ReplyRated,
 )
 from memory.exposure import UNMARKED
@@ -79,11 +80,21 @@ SCORES: Mapping[str, Kind] = {
                         "of these, where no old value stood unmarked beside the new one or was replied"),
     "redundancy": Kind("questions of the user", "ratio", (0.02, 0.05, 0.1, 0.2), "of these, asked before alike"),
     "ratings": Kind("replies that were rated", "ratio", (0.9, 0.75, 0.6, 0.4), "of these, with a thumb up"),
+    "preferred": Kind("blind choices between two replies", "ratio", (0.9, 0.7, 0.55, 0.4),
+                      "of these, for the reply that had the memory; a choice of neither is none"),
 }  # fmt: skip
 PROFILES: Mapping[str, Mapping[str, float]] = {
     "knowledge base": {"hits": 3, "precision": 2, "explained": 3, "misuse": 1, "timeliness": 1, "overhead": 1},
     "support": {"misuse": 3, "timeliness": 3, "consistency": 2, "hits": 1, "redundancy": 1, "ratings": 1},
-    "companion": {"consistency": 3, "ratings": 2, "redundancy": 2, "timeliness": 2, "used": 1, "hits": 1},
+    "companion": {
+        "consistency": 3,
+        "ratings": 2,
+        "redundancy": 2,
+        "timeliness": 2,
+        "preferred": 2,
+        "used": 1,
+        "hits": 1,
+    },
     "writing": {"consistency": 3, "hits": 2, "overhead": 2, "used": 1, "explained": 1},
 }
 
@@ -387,6 +398,14 @@ def _ratings(seen: Observed) -> Iterator[Count]:
                 yield _count(step, rating > 0, 1, "" if rating > 0 else f"turn {turn.number}: thumb down")
 
 
+def _preferred(seen: Observed) -> Iterator[Count]:
+    for event in seen.store.events(seen.scope, upto=seen.version, kinds=(RepliesCompared.__name__,)):
+        body = event.body
+        if isinstance(body, RepliesCompared) and body.chosen != "neither":
+            is_ours, turn = body.chosen == "memory", max(seen.turn_of.get(event.step, 0), 1)
+            yield Count(event.step, turn, event.at, is_ours, 1, "" if is_ours else "the plain window's was chosen")
+
+
 def ratings(store: Store, scope: Scope, upto: int | None = None) -> dict[int, int]:
     """By turn of a reply: 1 or -1; what was taken back is not there."""
     last: dict[int, int] = {}
@@ -408,4 +427,5 @@ COUNTING: Mapping[str, Callable[[Observed], Iterator[Count]]] = {
     "consistency": _consistency,
     "redundancy": _redundancy,
     "ratings": _ratings,
+    "preferred": _preferred,
 }

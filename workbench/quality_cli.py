@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from memory.settings import Settings
     from memory.stores.sql import Store
 
+    ScopeOf = Callable[[Store, str | None, str | None, str | None], Scope]
+    SettingsOf = Callable[[list[str] | None], Settings]
+
 DEMO = "demo"  # in place of a file: the questions that ship
 
 StoreAt = Annotated[
@@ -36,12 +39,13 @@ Price = Annotated[float | None, typer.Option(help="US dollars for a million prom
 Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 
 
-def register(
-    app: typer.Typer,
-    scope_of: Callable[[Store, str | None, str | None, str | None], Scope],
-    settings_of: Callable[[list[str] | None], Settings],
-) -> None:
+def register(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
     """The commands of this file, with the shared ways to read a scope and settings."""
+    _pins(app, scope_of, settings_of)
+    _figures(app, scope_of, settings_of)
+
+
+def _pins(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
 
     @app.command()
     def pin(
@@ -116,6 +120,8 @@ def register(
         if made.regressions and not accept:
             raise typer.Exit(1)
 
+
+def _figures(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
     @app.command()
     def score(
         store: StoreAt = None,
@@ -188,6 +194,36 @@ def register(
             return
         terminal.line(repr(found))
         terminal.table(found.HEAD, found.rows()[:30])
+
+    @app.command()
+    def compare(
+        question: Annotated[
+            str, typer.Argument(help="Asked twice: with the memory, and with the last messages alone.")
+        ],
+        store: StoreAt = None,
+        user: User = None,
+        conversation: Conversation = None,
+        llm: Annotated[str, typer.Option(help="By its LiteLLM name; the conversation's own without it.")] = "",
+        choice: Annotated[int | None, typer.Option(help="1, 2, or 0 for neither; asked for without it.")] = None,
+        json: AsJson = False,
+    ) -> None:
+        """Two replies without their names; you choose, it is recorded, and then you are told which had the memory."""
+        import secrets
+
+        from memory.stores.sql import Store
+        from sessions import blind
+
+        with Store.open(store) as opened:
+            scope = scope_of(opened, user, conversation, None)
+            shown = blind.pair(opened, scope, question, is_swapped=bool(secrets.randbelow(2)), llm=llm)
+            if not json:
+                terminal.table(["", "reply"], [[n, reply] for n, reply in enumerate(shown.replies, 1)])
+            chosen = typer.prompt("Which is better? 1, 2, or 0", type=int) if choice is None else choice
+            made = blind.choose(opened, scope, shown, chosen)
+        if json:
+            _json({**made.to_dict(), "replies": list(shown.replies)})
+            return
+        terminal.line(f"you chose {made.chosen}: the first had the {made.first}, the second the {made.second}")
 
 
 def _file(named: str | None) -> Path | None:

@@ -525,6 +525,8 @@ TEXT: dict[str, str] = {
     "score.redundancy.says": "The user’s questions that were asked before in like words",
     "score.ratings": "Ratings",
     "score.ratings.says": "Of rated replies, those with a thumb up",
+    "score.preferred": "Preferred",
+    "score.preferred.says": "Of blind choices, those for the reply that had the memory",
     "pinned.pin": "Pin this question",
     "pinned.pin.says": "Kept with the store, and asked by workbench check: the prompt must hold the expected words.",
     "pinned.unpin": "Unpin",

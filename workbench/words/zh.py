@@ -522,6 +522,8 @@ TEXT: dict[str, str] = {
     "score.redundancy.says": "用户用相近的话问过的问题",
     "score.ratings": "评价",
     "score.ratings.says": "已评价的回复中点赞的比例",
+    "score.preferred": "盲选偏好",
+    "score.preferred.says": "盲选中选了带记忆的回复的比例",
     "pinned.pin": "钉住这个问题",
     "pinned.pin.says": "与存储一起保存，由 workbench check 提问：提示里必须有期望的文字。",
     "pinned.unpin": "取消钉住",
