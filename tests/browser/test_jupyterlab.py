@@ -1,0 +1,122 @@
+"""JupyterLab in Chromium: the app in a frame of a notebook, moved by it, and what its reader points at in its hands."""
+
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        find_spec("jupyterlab") is None, reason="JupyterLab is not installed: it comes with the dev extra"
+    ),
+]
+SOON = 120_000
+CELLS = [
+    "%load_ext workbench\nimport workbench\nwb = workbench.launch({store!r}, readonly=True)",
+    "wb.view('live', turn=100, height=900, user='ana', conversation='house-move')",
+    "wb.goto('turn', turn=42)",
+    "print('selected', repr(wb.selected))",
+    "workbench.live_window(wb.place, 40)",
+    "%memory turn 12",
+    "wb.close()",
+]
+
+
+def notebook(store: Path) -> str:
+    cells = [
+        {"cell_type": "code", "id": f"c{n}", "metadata": {}, "outputs": [], "execution_count": None,
+         "source": source.replace("{store!r}", repr(str(store)))}
+        for n, source in enumerate(CELLS)
+    ]  # fmt: skip
+    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return json.dumps({"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.fixture
+def lab(demo: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of a notebook in a JupyterLab of its own; `localhost`, so another site than the app's."""
+    (tmp_path / "journey.ipynb").write_text(notebook(demo))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port, token = free.getsockname()[1], secrets.token_hex(8)
+    options = ["--no-browser", "--allow-root", "--ServerApp.ip=localhost",
+               f"--ServerApp.port={port}", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={tmp_path}",
+               "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=",
+               "--LabApp.extension_manager=readonly", "--ServerApp.terminals_enabled=False"]  # fmt: skip
+    own = {name: str(tmp_path / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR",
+                                                   "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")}  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *options], env={**os.environ, **own},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    home, end = f"http://localhost:{port}", time.monotonic() + 90
+    while time.monotonic() < end:
+        try:
+            urllib.request.urlopen(f"{home}/api?token={token}", timeout=2)
+            break
+        except OSError:
+            assert process.poll() is None, "JupyterLab did not start"
+            time.sleep(0.2)
+    yield f"{home}/lab/tree/journey.ipynb?token={token}"
+    process.terminate()
+    process.wait(30)
+
+
+def run(page: Page, number: int) -> Locator:
+    """Run one cell; its outputs, once it has ended."""
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    expect(cell.locator(".jp-InputPrompt")).to_have_text(re.compile(r"\[\d+\]"), timeout=SOON)
+    return cell.locator(".jp-OutputArea")
+
+
+def heading(app: FrameLocator, text: str) -> None:
+    expect(app.get_by_role("heading", level=1)).to_have_text(re.compile(text), timeout=SOON)
+
+
+def test_a_notebook_opens_the_app_moves_it_and_holds_what_is_selected(lab: str, browser: Browser):
+    context = browser.new_context(viewport={"width": 1500, "height": 1100})
+    page = context.new_page()
+    page.set_default_timeout(SOON)
+    outside: list[str] = []
+    ours = re.compile(r"(https?|ws)://(localhost|127\.0\.0\.1):|data:|blob:")
+    page.on("request", lambda request: None if ours.match(request.url) else outside.append(request.url))
+    page.goto(lab)
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    # What is run before the kernel is connected is lost; the notebook's own indicator says idle from the start.
+    page.locator(".jp-StatusBar-Left").get_by_text("Idle").wait_for()
+
+    expect(run(page, 0)).to_contain_text(re.compile(r"Memory Workbench is open at http://127\.0\.0\.1:\d+/t/"))
+    shown = run(page, 1)
+    app = shown.frame_locator('iframe[title="Memory Workbench"]')
+    heading(app, "Live window")
+    expect(app.locator(".where.num")).to_contain_text("Turn 100 of 191", timeout=SOON)
+
+    expect(run(page, 2)).to_contain_text("The open page goes to")
+    heading(app, "Trace of step")
+    expect(app.locator(".where.num")).to_contain_text("Turn 42 of 191", timeout=SOON)
+    app.get_by_role("button", name="previous").first.click()
+    expect(app.locator(".where.num")).to_contain_text("Turn 41 of 191", timeout=SOON)
+    expect(app.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')).to_be_visible(timeout=SOON)
+    expect(run(page, 3)).to_contain_text("selected <Turn 41 of ana/house-move")
+
+    widget = run(page, 4)
+    expect(widget.locator(".where.num")).to_contain_text("Turn 40 of 191", timeout=SOON)
+    widget.get_by_role("button", name="previous").click()
+    expect(widget.locator(".where.num")).to_contain_text("Turn 39 of 191", timeout=SOON)
+    expect(widget.locator("[data-part=token_bar] .seg").first).to_be_visible(timeout=SOON)
+    expect(run(page, 5)).to_contain_text("turn 12 · step")
+    run(page, 6)
+    context.close()
+    assert outside == []
