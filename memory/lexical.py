@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import fsum, log
 from typing import NamedTuple
 
@@ -314,7 +315,7 @@ class TextIndex:
         """
         asked = set(terms(text))
         held = {page: asked & self._on_page.get(page, set()) for page in among}
-        spread = Counter(term for found in held.values() for term in found)
+        spread = Counter(chain.from_iterable(held.values()))
         weights = {term: log(1 + len(held) / n) for term, n in spread.items()}
         total = fsum(weights.values())  # exact: sets have no order, and the same words must give the same share
         return {page: fsum([weights[t] for t in found]) / total for page, found in held.items() if found}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from memory.turns import MESSAGE_TOKENS, Turn
 
@@ -84,3 +85,79 @@ class Page:
 
     def heat_at(self, step: int) -> float:
         return float(self.heat * 0.5 ** (max(0, step - self.used_at) / HALF_LIFE_STEPS))
+
+
+CHUNK = 32  # pages that a change copies
+
+
+class PageTable:
+    """The pages of a conversation by number, from 1 without gaps; never changed, `put` makes another one.
+
+    Two tables share the chunks in which they do not differ: an event costs the same after ten thousand pages as after
+    ten, and whoever looks for what changed passes over whole chunks.
+
+    >>> table = PageTable.of([Page(1), Page(2)])
+    >>> len(table), table[2].name, 3 in table
+    (2, 'p2', False)
+    >>> table.put(Page(2, tokens=9))[2].tokens, table[2].tokens
+    (9, 0)
+    """
+
+    __slots__ = ("_length", "chunks")
+
+    def __init__(self, chunks: tuple[tuple[Page, ...], ...] = (), length: int = 0) -> None:
+        self.chunks = chunks  # all but the last are full
+        self._length = length
+
+    @classmethod
+    def of(cls, pages: Iterable[Page]) -> PageTable:
+        return cls().put(*pages)
+
+    def put(self, *pages: Page) -> PageTable:
+        """With these in place of those with their numbers, or at the end. Raises ValueError where one is left out."""
+        chunks, length = list(self.chunks), self._length
+        for page in pages:
+            place, within = divmod(page.number - 1, CHUNK)
+            if not 0 < page.number <= length + 1:
+                raise ValueError(f"page {page.number} cannot follow page {length}")
+            if place == len(chunks):
+                chunks.append((page,))
+            else:
+                old = chunks[place]
+                chunks[place] = (*old[:within], page, *old[within + 1 :])
+            length = max(length, page.number)
+        return PageTable(tuple(chunks), length)
+
+    def __getitem__(self, number: int) -> Page:
+        if 0 < number <= self._length:
+            return self.chunks[(number - 1) // CHUNK][(number - 1) % CHUNK]
+        raise KeyError(number)
+
+    def get(self, number: int) -> Page | None:
+        return self[number] if 0 < number <= self._length else None
+
+    def those(self, numbers: Iterable[int]) -> list[Page]:
+        """The pages with these numbers, which are in the table: many at once, for each step asks several times."""
+        chunks = self.chunks
+        return [chunks[(n - 1) // CHUNK][(n - 1) % CHUNK] for n in numbers]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and 0 < number <= self._length
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(1, self._length + 1))
+
+    def values(self) -> list[Page]:
+        return list(chain.from_iterable(self.chunks))
+
+    def __eq__(self, other: object) -> bool:
+        return self.chunks == other.chunks if isinstance(other, PageTable) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.chunks)
+
+    def __repr__(self) -> str:
+        return f"PageTable.of([{', '.join(map(repr, self.values()))}])"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -135,10 +136,10 @@ class Prompt:
     @cached_property
     def sections(self) -> dict[str, int]:
         """Tokens by section, in order of appearance."""
-        totals: dict[str, int] = {}
+        totals: dict[str, int] = defaultdict(int)
         for message in self.messages:
-            totals[message.section] = totals.get(message.section, 0) + message.tokens
-        return totals
+            totals[message.section] += message.tokens
+        return dict(totals)
 
     @cached_property
     def rows(self) -> tuple[list[Any], ...]:
@@ -218,7 +219,7 @@ def _system(state: State, write: Write, count: Count, offer: Offer, *, with_tool
 
 def _stubs(state: State, write: Write, count: Count) -> Message:
     """One line a stub, in page order; a range stands where its first page would."""
-    lines = [(n, state.pages[n].bookmark.stub) for n in state.stubs.shown if state.pages[n].bookmark]  # type: ignore[union-attr]
+    lines = [(p.number, p.bookmark.stub) for p in state.pages.those(state.stubs.shown) if p.bookmark]
     lines += [(r.first, r.text) for r in state.stubs.ranges]
     parts = [write(STUBS_HEADER)]
     newline = write("\n")
@@ -277,9 +278,10 @@ def _spoken(pages: Sequence[Page], state: State, words: Words, write: Write, set
                 growing.append(page)
                 continue
             known = settled[page.number] = (page.turns, list(_joined([page], state, words, write)))
-        messages += _joined(growing, state, words, write)
+        if growing:
+            messages += _joined(growing, state, words, write)
+            growing = []
         messages += known[1]
-        growing = []
     return [*messages, *_joined(growing, state, words, write)]
 
 
@@ -294,7 +296,7 @@ def _joined(pages: Sequence[Page], state: State, words: Words, write: Write) -> 
     while i < len(turns):
         turn, page = turns[i]
         pieces = [turn]
-        for after, _ in turns[i + 1 :]:
+        for after, _ in turns[i + 1 :] if turn.pieces > 1 else ():
             if (after.number, after.piece) != (turn.number, pieces[-1].piece + 1):
                 break
             pieces.append(after)

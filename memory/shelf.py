@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from itertools import chain
 from math import log
 
 from memory.language import terms
@@ -41,10 +42,7 @@ class Shelf:
 
     def matches(self, message: str) -> Counter[int]:
         """By page, how many different words its bookmark shares with the message; pages with none left out."""
-        found: Counter[int] = Counter()
-        for term in set(terms(message)):
-            found.update(self.holders(term))
-        return found
+        return Counter(chain.from_iterable(self.holders(term) for term in set(terms(message))))
 
     def fits(self, asked: Iterable[str]) -> dict[int, float]:
         """By page, the idf of these terms on its bookmark, summed; pages that hold none left out."""

@@ -42,7 +42,7 @@ from memory.events import (
     Undecided,
     read,
 )
-from memory.pages import SUMMARY, Bookmark, Gist, Page
+from memory.pages import SUMMARY, Bookmark, Gist, Page, PageTable
 from memory.settings import Settings
 from memory.turns import Call, Turn
 
@@ -87,7 +87,7 @@ class State:
     open_step: bool = False
     turn: int = 0  # number of the last turn
     user_turn: int = 0  # number of the last turn by the user: it is pinned
-    pages: dict[int, Page] = field(default_factory=dict)
+    pages: PageTable = field(default_factory=PageTable)
     resident: tuple[int, ...] = ()  # page numbers, ascending; guests included
     stubs: StubsArranged = field(default_factory=lambda: StubsArranged((), (), 0, 0))
     marked: tuple[int, ...] = ()  # turns
@@ -108,7 +108,7 @@ class State:
 
     @property
     def residents(self) -> list[Page]:
-        return [self.pages[n] for n in self.resident]
+        return self.pages.those(self.resident)
 
     @property
     def guests(self) -> list[Page]:
@@ -117,7 +117,7 @@ class State:
     @property
     def whole(self) -> set[int]:
         """Pages that stand in the window word for word; a guest may be there by its summary alone."""
-        return {n for n in self.resident if self.pages[n].guest_as != SUMMARY}
+        return {page.number for page in self.residents if page.guest_as != SUMMARY}
 
     @property
     def evicted(self) -> list[Page]:
@@ -202,7 +202,7 @@ def _placed(state: State, turn: Turn, step: int) -> Changes:
 
 
 def _with(state: State, *pages: Page) -> Changes:
-    return {"pages": {**state.pages, **{p.number: p for p in pages}}}
+    return {"pages": state.pages.put(*pages)}
 
 
 def _closed(state: State, body: PageClosed, step: int) -> Changes:
@@ -393,7 +393,7 @@ def load(raw: bytes) -> State:
     try:
         values = orjson.loads(raw)
         values["settings"] = Settings.stored(values["settings"])
-        values["pages"] = {page.number: page for page in map(_page, values["pages"])}
+        values["pages"] = PageTable.of(map(_page, values["pages"]))
         values["stubs"] = read(StubsArranged, values["stubs"])
         values["counts"] = read(Counts, values["counts"])
         values["undecided"] = tuple(read(Undecided, each) for each in values["undecided"])

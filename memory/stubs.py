@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import pairwise
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
 from memory.bookmarks import range_stub
 from memory.events import RangeStub, StubsArranged
-from memory.pages import Page
+from memory.pages import CHUNK, Page
 from memory.state import State
 from memory.turns import Words
 
@@ -26,7 +27,18 @@ NAMED = 6  # pages of a range that give it a keyword, at the most
 MATCH = 2.0  # what a word shared with the message is worth beside weight and recency
 NOTICED = 8  # bookmarks that a message brings forward: each one among hidden ones costs another range as well
 
+KEPT_RANGES = 500  # that were made: most steps make the ones of the step before
+
 Write = Callable[[str], int]
+Ranges = dict[tuple[int, int, int, tuple[str, ...]], tuple[str, int]]  # first, last, longest, keywords: text and tokens
+
+
+class _Part(NamedTuple):
+    """A chunk of the page table: which of its pages stand in the window, and which left a bookmark."""
+
+    chunk: tuple[Page, ...]
+    inside: list[int]
+    gone: list[Page]
 
 
 class Gone:
@@ -35,8 +47,10 @@ class Gone:
     Most steps change none of a thousand, so this is made anew only where one changed: `gone.now(state)`.
     """
 
-    def __init__(self, pages: Sequence[Page] = ()) -> None:
-        self.pages = list(pages)
+    def __init__(self, parts: Sequence[_Part] = (), ranges: Ranges | None = None) -> None:
+        self._parts = parts
+        self.ranges: Ranges = {} if ranges is None or len(ranges) > KEPT_RANGES else ranges
+        self.pages = [page for part in parts for page in part.gone]
         marks = [page.bookmark for page in self.pages if page.bookmark]
         self.sizes = [mark.tokens + 1 for mark in marks]  # each with its line break
         self.tokens = sum(self.sizes)
@@ -46,9 +60,19 @@ class Gone:
         self.place = {page.number: i for i, page in enumerate(self.pages)}
 
     def now(self, state: State) -> Gone:
-        inside = set(state.resident)
-        pages = [page for number, page in state.pages.items() if number not in inside and page.bookmark]
-        return self if pages == self.pages else Gone(pages)
+        inside: dict[int, list[int]] = {}
+        for number in state.resident:
+            inside.setdefault((number - 1) // CHUNK, []).append(number)
+        parts = [self._part(i, chunk, inside.get(i, [])) for i, chunk in enumerate(state.pages.chunks)]
+        if [part.gone for part in parts] != [part.gone for part in self._parts]:
+            return Gone(parts, self.ranges)
+        self._parts = parts
+        return self
+
+    def _part(self, place: int, chunk: tuple[Page, ...], inside: list[int]) -> _Part:
+        if place < len(self._parts) and self._parts[place].chunk is chunk and self._parts[place].inside == inside:
+            return self._parts[place]
+        return _Part(chunk, inside, [page for page in chunk if page.bookmark and page.number not in inside])
 
     def weightiest(self, run: range) -> list[Page]:
         """Those that give a range its keywords, in the order of the conversation.
@@ -135,13 +159,17 @@ def range_of(gone: Gone, run: range, words: Words, write: Write, longest: int) -
         if page.bookmark and page.bookmark.keywords:
             keywords[words(page.bookmark.keywords).split(",")[0]] = None
     first, last = gone.pages[run.start].number, gone.pages[run.stop - 1].number
-    text, tokens = range_stub(first, last, tuple(keywords), min(RANGE_TOKENS, longest))
+    key = (first, last, longest, tuple(keywords))
+    if key not in gone.ranges:
+        gone.ranges[key] = range_stub(first, last, key[3], min(RANGE_TOKENS, longest))
+    text, tokens = gone.ranges[key]
     return RangeStub(first, last, write(text), tokens)
 
 
 def open_range(state: State, first: int, last: int, words: Words, write: Write) -> tuple[RangeStub, ...]:
     """The level below a range stub: single stubs if they are few, else equal parts of it."""
-    gone = Gone([p for p in state.evicted if first <= p.number <= last and p.bookmark])
+    found = [p for p in state.evicted if first <= p.number <= last and p.bookmark]
+    gone = Gone([_Part((), [], found)])
     count = len(gone.pages)
     if count <= OPENED:
         return tuple(

@@ -31,7 +31,7 @@ from memory.facts import FOREVER, Belief, Candidate, Fact, Source
 from memory.finding import NOT_MEASURED, OK, SUSPECT, Finding, figure, share
 from memory.knowledge import Conflict, Knowledge
 from memory.observed import Observed, observe
-from memory.pages import Bookmark, Page
+from memory.pages import Bookmark, Page, PageTable
 from memory.scope import LIVE, Scope
 from memory.settings import Settings
 from memory.state import Counts, State
@@ -104,7 +104,7 @@ def page(number: int, bookmarked: int = 1, **rest: Any) -> Page:
 
 
 def pages(*bookmarked: int) -> dict[str, Any]:
-    return {"pages": {n: page(n, text) for n, text in enumerate(bookmarked, 1)}}
+    return {"pages": PageTable.of(page(n, text) for n, text in enumerate(bookmarked, 1))}
 
 
 failed = ModelFailed(0, "test", "ModelOverloaded", "429", again_in_s=2.0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memory.facts import Candidate, Source, digest
 from memory.graph import BELONGS, CAUSAL, NEGATES, REFERENCE, TEMPORAL, TOPICAL, UPDATES, Graph, entity_key
 from memory.knowledge import fold
-from memory.pages import Bookmark, Page
+from memory.pages import Bookmark, Page, PageTable
 from memory.state import State
 from tests.memory.conftest import turn
 from tests.memory.facts_by_hand import Mind, day
@@ -48,7 +48,7 @@ def test_pages_hold_what_was_said_on_them_and_bookmarks_name_entities():
     mind = Told(*DICKENS)
     mark = mind.write("charles dickens,portsmouth")
     first = Page(1, (turn(1), turn(2)), closed=True, bookmark=Bookmark(mark, mark, 0, 4, "rarity"))
-    mind.paged(State(pages={1: first, 2: Page(2, (turn(3),))}), "a")
+    mind.paged(State(pages=PageTable.of([first, Page(2, (turn(3),))])), "a")
     assert ("p2", "p1") in mind.edges(TEMPORAL)
     assert {("f1", "p1"), ("f2", "p1")} <= mind.edges(REFERENCE)
     assert ("b1", "p1") in mind.edges(BELONGS)
@@ -177,5 +177,5 @@ def test_a_graph_escapes_what_it_shows():
 def test_a_source_of_another_conversation_is_on_no_page_of_this_one():
     told = Told(*DICKENS)
     assert all(isinstance(s, Source) and s.conversation == "a" for f in told.k.facts.values() for s in f.sources)
-    told.paged(State(pages={1: Page(1, (turn(1), turn(2)))}), "b")
+    told.paged(State(pages=PageTable.of([Page(1, (turn(1), turn(2)))])), "b")
     assert not [e for e in told.graph.edges if e.target == "p1"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from memory.pager import CHOSEN
-from memory.pages import Bookmark, Page
+from memory.pages import Bookmark, Page, PageTable
 from memory.pruning import MARKED, ORIGIN, bare, dead
 from memory.state import State
 from memory.turns import Turn
@@ -19,7 +19,7 @@ WORDS = {1: "[p1:river,piano]", 2: "river,piano"}.__getitem__
 
 
 def found(page: Page, *, step: int = 110, resident: tuple[int, ...] = (), hit: bool = False) -> list[int]:
-    state = State(step=step, pages={1: page}, resident=resident)
+    state = State(step=step, pages=PageTable.of([page]), resident=resident)
     return [pruned.page for pruned, _ in dead(state, "trip", WORDS, 100, lambda number: hit)]
 
 
@@ -29,7 +29,7 @@ def marked(**changed: object) -> Page:
 
 
 def test_a_page_that_left_long_ago_and_was_never_wanted_has_a_dead_bookmark():
-    state = State(step=110, pages={1: GONE})
+    state = State(step=110, pages=PageTable.of([GONE]))
     ((pruned, keywords),) = dead(state, "trip", WORDS, 100, lambda number: False)
     assert (pruned.conversation, pruned.page, pruned.bookmark, keywords) == ("trip", 1, GONE.bookmark, "river,piano")
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from memory.errors import StoreDamaged
 from memory.events import Event, ModelCalled, PromptAssembled, SettingsChanged
+from memory.pages import Page, PageTable
 from memory.settings import Settings
 from memory.state import State, apply, dump, fold, load
 from tests.memory.conftest import START, Step, driven, pager_of, rebuilt, steps
@@ -125,3 +126,30 @@ def test_page_of_knows_no_turn_that_was_not_said():
     assert state.page_of(99) is None
     assert State().page_of(1) is None
     assert pager_of(TINY).state.pages_of(1) == []
+
+
+# ── the page table ────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.lists(st.integers(1, 100), max_size=60), st.integers(0, 100))
+def test_a_page_table_is_a_dict_of_pages_that_is_never_changed(puts: list[int], length: int):
+    table, known = PageTable.of(Page(n) for n in range(1, length + 1)), {n: Page(n) for n in range(1, length + 1)}
+    for at, number in enumerate(puts):
+        number = min(number, len(known) + 1)
+        before, held = table, dict(known)
+        table = table.put(Page(number, tokens=at + 1))
+        known[number] = Page(number, tokens=at + 1)
+        assert before == PageTable.of(held.values()) != table
+    assert table.values() == list(known.values()) == table.those(known)
+    assert list(table) == list(known)
+    assert len(table) == len(known)
+    assert all(table[n] == table.get(n) == known[n] for n in known)
+    assert 0 not in table
+    assert table.get(len(known) + 1) is None
+
+
+def test_a_page_table_has_no_gaps():
+    with pytest.raises(ValueError, match="page 3 cannot follow page 1"):
+        PageTable.of([Page(1), Page(3)])
+    with pytest.raises(KeyError):
+        PageTable.of([Page(1)])[2]

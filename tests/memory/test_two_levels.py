@@ -183,7 +183,7 @@ def test_a_page_of_an_older_log_has_none_and_gets_one_when_it_is_needed(short):
     from memory.state import changed
 
     bare = changed(page, gist=None)
-    pager.state = changed(pager.state, pages={**pager.state.pages, 1: bare})
+    pager.state = changed(pager.state, pages=pager.state.pages.put(bare))
     assert pager.summarised(bare).gist.origin == "extract"
     pager.refresh()
 

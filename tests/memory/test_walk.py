@@ -2,7 +2,7 @@ import pytest
 
 from memory.errors import BadSetting
 from memory.facts import Candidate
-from memory.pages import Bookmark, Page
+from memory.pages import Bookmark, Page, PageTable
 from memory.recollect import recollect
 from memory.settings import Settings
 from memory.state import State
@@ -124,7 +124,7 @@ def test_bookmarks_are_entries():
     mark = told.write("concert,saxophone")
     first = Page(1, (turn(1), turn(2), turn(3)), closed=True)
     second = Page(2, (turn(4),), bookmark=Bookmark(mark, mark, 0, 4, "rarity"))
-    told.paged(State(pages={1: first, 2: second}), "a")
+    told.paged(State(pages=PageTable.of([first, second])), "a")
     walked = told.walk("Which saxophone concert was it?")
     assert [step.path for step in walked.steps][:1] == ["b2 -> p2 -> f4"]
 
