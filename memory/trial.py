@@ -63,19 +63,20 @@ def trial(case: Case, found: Iterable[Carrier], change: str) -> Trial:
     try:
         after = case.rehearsal.run(changed)
     except (BudgetTooSmall, UnknownName) as error:
-        tokens = _tokens(before)
+        tokens = prompt_tokens(before)
         return Trial(change, (), tokens, tokens, str(error))
-    old, new = dict(_parts(before)), dict(_parts(after))
+    old, new = dict(parts_of(before)), dict(parts_of(after))
     held = _holders(case, before) | _holders(case, after)
     parts = tuple(Part(*key, old.get(key, 0), new.get(key, 0), key in held) for key in {**new, **old})
-    return Trial(change, parts, _tokens(before), _tokens(after))
+    return Trial(change, parts, prompt_tokens(before), prompt_tokens(after))
 
 
-def _tokens(done: Rehearsed) -> int:
+def prompt_tokens(done: Rehearsed) -> int:
+    """Of the last prompt."""
     return done.step.prompts[-1].tokens
 
 
-def _parts(done: Rehearsed) -> Iterator[tuple[Key, int]]:
+def parts_of(done: Rehearsed) -> Iterator[tuple[Key, int]]:
     """Tokens of the last prompt; the section of facts, fact by fact."""
     found: dict[Key, int] = {}
     for row in done.step.prompts[-1].messages:

@@ -50,6 +50,7 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
     ),
     "experiment": (
         Entry("replay", ":material/replay:"),
+        Entry("tune", ":material/tune:"),
     ),
 }
 

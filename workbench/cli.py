@@ -21,7 +21,7 @@ from rich.text import Text
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.scope import Scope
 from memory.settings import Settings, described
-from workbench import bookmarks_cli, memory_cli, quality_cli, runs_cli, terminal
+from workbench import bookmarks_cli, memory_cli, quality_cli, runs_cli, terminal, tune_cli
 from workbench.assigned import assigned
 from workbench.terminal import out
 
@@ -217,16 +217,18 @@ def replay(
     user: User = None,
     conversation: Conversation = None,
     sets: Sets = None,
+    file: Annotated[Path | None, typer.Option("--settings", help="Settings as a .toml or .json file.")] = None,
     oracle: Annotated[bool, typer.Option("--oracle", help="Evict by the future: Belady's reference.")] = False,
     save: Annotated[bool, typer.Option("--save", help="Keep the run in the store.")] = False,
     json: AsJson = False,
 ) -> None:
     """Replay recorded conversations under these settings: free, deterministic, no model."""
     from memory.stores.sql import Store
+    from sessions.presets import load
     from sessions.replay import replay as run_again
     from sessions.replay import save as keep
 
-    settings = _settings(sets)
+    settings = (load(file) if file else Settings()).but(**_assignments(sets))
     with Store.open(store) as opened:
         found = _transcripts(opened, user, conversation)
         replays = []
@@ -734,3 +736,4 @@ def _json(value: Any) -> None:
 
 quality_cli.register(app, _scope, _settings)
 runs_cli.register(app, _scope)
+tune_cli.register(app, _scope, _assignments)

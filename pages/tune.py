@@ -1,0 +1,55 @@
+"""Every setting as a dial: the conversation is replayed as one is moved, and what that changes is shown at once."""
+
+import streamlit as st
+
+from memory.errors import BadSetting, BudgetTooSmall, UnknownName
+from workbench import live, replaying, tuning
+from workbench.components import replay as parts
+from workbench.components import tune
+from workbench.components.heading import Badge, heading
+from workbench.components.replay import Tried
+from workbench.state import Place
+from workbench.words import Words
+
+
+@live.page(turns=True)
+def tuned(here: Place, say: Words) -> None:
+    badges = [Badge(say("tune.badge"), "recall", say("tune.badge.says"))]
+    heading(say("tune.title"), here.row.title, badges, say)
+    try:
+        tried = parts.asked_for(here)
+    except (BadSetting, UnknownName) as error:
+        parts.wrong(error, say)
+        return
+    left, right = st.columns([1, 1.9], gap="medium")
+    with left.container(border=True):
+        tune.dials(tried, say)
+    with right:
+        came_of_it(tried, here, say)
+
+
+def came_of_it(tried: Tried, here: Place, say: Words) -> None:
+    try:
+        before, after = tuning.both(here, tried)
+        for each in (before, after):
+            each.wait(replaying.AT_ONCE_S * 2)
+        if under_way := [each for each in (before, after) if each.is_under_way]:
+            parts.under_way(under_way[0], say)
+            return
+        if stopped := [each for each in (before, after) if each.error is None and not each.is_done]:
+            parts.stopped(stopped[0], say)
+            return
+        made = tuning.effect_of(here, tried, before.played(), after.played())
+    except (BadSetting, BudgetTooSmall, UnknownName) as error:
+        tune.refused(error, say)
+        return
+    with st.container(border=True):
+        tune.keep(tried, here, say)
+        tune.figures(made, say)
+    with st.container(border=True):
+        tune.turns(made, here.turn, say)
+    with st.container(border=True):
+        tune.questions(made, say)
+
+
+tuned()

@@ -1,0 +1,65 @@
+"""What a page of experiments compares: two replays of the shown conversation, and what is asked of both.
+
+Replays are kept by replaying.py, questions by what they were asked of; a dial that goes back where it was costs
+nothing. Not here: any drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from memory.errors import EngineError
+from memory.settings import Settings
+from sessions.effect import Effect, effect
+from sessions.replayed import Replayed
+from sessions.thresholds import NEEDLESS, Asked, ask, posed
+from workbench import replaying, state
+from workbench.replaying import Playing
+from workbench.state import Place
+
+LONG = 2_000  # turns; of a longer conversation fewer questions are asked
+FEW = 60
+
+
+class Tried(Protocol):
+    """What a run was held under, and what is tried in its place."""
+
+    @property
+    def base(self) -> Settings: ...
+    @property
+    def settings(self) -> Settings: ...
+
+
+def both(here: Place, tried: Tried) -> tuple[Playing, Playing]:
+    """The replay as it is, and as it would be: begun, perhaps still under way."""
+    store = state.open_store()
+    source = replaying.source_of(store, here.scope)
+    return replaying.playing(store, source, tried.base), replaying.playing(store, source, tried.settings)
+
+
+def effect_of(here: Place, tried: Tried, before: Replayed, after: Replayed) -> Effect:
+    price = price_of(tried.settings.llm)
+    return effect(before.replay, after.replay, price=price, asked=(asked(before), asked(after)))
+
+
+@lru_cache(maxsize=24)
+def asked(replayed: Replayed) -> Sequence[Asked]:
+    """The conversation's questions, by words alone: no model makes vectors for a slider."""
+    replay = replayed.replay
+    wanted = [each for each in posed(replay.recording) if each.by != NEEDLESS]
+    return ask(replay, wanted[-FEW:] if replay.turns > LONG else wanted)
+
+
+@lru_cache(maxsize=50)
+def price_of(llm: str) -> float | None:
+    """Dollars a token of a prompt; None where nobody knows. The embedded responder costs nothing."""
+    if llm.startswith("workbench/"):
+        return 0.0
+    from memory.models.chat import prompt_price
+
+    try:
+        return prompt_price(llm)
+    except EngineError:
+        return None
