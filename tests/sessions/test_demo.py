@@ -69,7 +69,7 @@ def test_a_replay_is_the_same_in_every_process():
             [sys.executable, "-c", REPLAYED], env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True, text=True, check=True, timeout=120,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }  # fmt: skip
     assert len(digests) == 1
 

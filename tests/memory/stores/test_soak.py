@@ -16,7 +16,7 @@ from memory.stores.sql import Store
 from memory.stores.sync import sync
 from memory.stores.verify import verify
 
-SECONDS = float(os.environ.get("WORKBENCH_SOAK_S", "8"))
+SECONDS = float(os.environ.get("WORKBENCH_SOAK_S", "3"))
 LIVE = Scope("ana", "trip")
 CANARY = re.compile(r"canary-(\w+?)-\d+-\d+")
 

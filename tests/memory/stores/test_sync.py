@@ -29,7 +29,7 @@ for n in range(8):
 
 
 def test_a_program_that_never_closes_its_engine_ends_well(tmp_path):
-    for n in range(3):
+    for n in range(2):
         folder = tmp_path / str(n)
         command = [sys.executable, "-W", "ignore", "-c", NEVER_CLOSED, str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
