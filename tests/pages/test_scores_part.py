@@ -89,3 +89,12 @@ def test_a_store_for_reading_offers_no_act(app: Run, demo: Path, monkeypatch: py
     state.forget()
     at.run()
     assert button(at, "rate_1_").disabled
+
+
+def test_a_long_run_is_counted_when_somebody_asks(app: Run, demo: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workbench.components.scores.UNASKED", 10)
+    at = app(demo, "evictions", **ANA)
+    with pytest.raises(StopIteration):
+        grid(at, "What it cost to carry")
+    button(at, "count_bill").click().run()
+    assert grid(at, "What it cost to carry")["rows"]

@@ -23,6 +23,8 @@ from workbench.views.scores import SHOWN, ScoresView, bill, scores
 from workbench.views.turn import TurnView
 from workbench.words import Words, visible
 
+UNASKED = 600  # turns that are counted as soon as a page is opened; of a longer run somebody asks for it
+COUNTED = "_scores_counted"  # session: what was asked for, by part and scope
 TONES = {5: "ok", 4: "ok", 3: "quiet", 2: "warn", 1: "bad"}
 
 
@@ -39,12 +41,27 @@ def scorecard(here: Place, say: Words) -> None:
         st.caption(say("no_decisions") if here.stream.turns else say("trace.none"))
         return
     _profiles(say)
+    if not _wanted("scores", here, say):
+        return
     view = _seen(here)
     _overall(view, say)
     _marks(view, say)
     name = st.query_params.get("score", "")
     if name in {score.name for score in view.card.scores}:
         _opened(view, name, here, say)
+
+
+def _wanted(part: str, here: Place, say: Words) -> bool:
+    """Whether to count at once; a long run takes seconds, so there is a button first."""
+    asked: set[tuple[object, ...]] = st.session_state.setdefault(COUNTED, set())
+    key = (part, here.scope)
+    if here.stream.turns <= UNASKED or key in asked:
+        return True
+    st.button(
+        say("scores.count", turns=here.stream.turns), key=f"count_{part}", icon=":material/calculate:",
+        help=say("scores.count.says"), on_click=asked.add, args=(key,),
+    )  # fmt: skip
+    return False
 
 
 def _profile() -> str:
@@ -203,12 +220,11 @@ def rating(view: TurnView, here: Place, say: Words) -> None:
 
 def spent(here: Place, say: Words) -> None:
     """What each page and fact cost to carry, the most wasted first."""
-    found = state.view(bill, here, here.turn)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        count = f":gray-badge[{len(found.lines):,}]"
-        st.markdown(
-            f"##### :material/receipt_long: {say('bill.title')} {count}", help=say("bill.says"), width="content"
-        )
+        st.markdown(f"##### :material/receipt_long: {say('bill.title')}", help=say("bill.says"), width="content")
+        if not _wanted("bill", here, say):
+            return
+        found = state.view(bill, here, here.turn)
         if found.lines:
             export(lambda: found.lines, f"bill {here.row.conversation}", say, key="bill", drawing=found)
     if not found.lines:

@@ -493,6 +493,8 @@ TEXT: dict[str, str] = {
     "scores.against": "Against",
     "scores.against.says": "Steps that count against it",
     "scores.unit.steps": "{n} steps",
+    "scores.count": "Count {turns:n} turns",
+    "scores.count.says": "A long run takes some seconds to count.",
     "scores.opened": "{score}: {n:n} steps count against it",
     "scores.nothing_against": "No step counts against it.",
     "scores.capped": "The first {shown:n} of {all:n}.",

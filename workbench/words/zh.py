@@ -490,6 +490,8 @@ TEXT: dict[str, str] = {
     "scores.against": "扣分",
     "scores.against.says": "对它不利的步数",
     "scores.unit.steps": "{n} 步",
+    "scores.count": "统计 {turns:n} 轮",
+    "scores.count.says": "很长的对话需要几秒钟统计。",
     "scores.opened": "{score}：{n:n} 步扣分",
     "scores.nothing_against": "没有扣分的步。",
     "scores.capped": "共 {all:n} 项，显示前 {shown:n} 项。",
