@@ -106,6 +106,8 @@ def _scope(rows: Sequence[ConversationRow], here: state.Place, say: Words) -> No
     _choice("conv", say("scope.conversation"), list(own), here.row.conversation, own, ("run", "turn", "page"))
     runs = {run.run: run_name(run.run, say) for run in here.row.runs}
     _choice("run", say("scope.run"), list(runs), here.scope.run, runs, ("turn", "page"))
+    if is_fork(here.scope.run):  # on every page, so that nobody takes it for the recorded conversation
+        st.info(say("fork.says"), icon=":material/call_split:")
 
 
 def run_name(run: str, say: Words) -> str:

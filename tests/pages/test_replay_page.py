@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from memory.scope import Scope
 from memory.stores.sql import Store
+from sessions.fork import fork
 from workbench import replaying
 
 Run = Callable[..., AppTest]
@@ -115,6 +116,27 @@ def test_a_store_for_reading_only_is_walked_and_keeps_nothing(app: Run, demo: Pa
     assert not at.exception
     assert at.button(key="replay_keep").disabled
     assert all(column["key"] != "act" for column in grids(at)[1]["columns"])
+
+
+def test_a_preset_is_a_beginning(app: Run, demo: Path):
+    at = app(demo, "replay", **ANA, turn="60", base="writing")
+    assert not at.exception
+    assert at.selectbox(key="replay_base_writing").value == "writing"
+    assert any(chip.startswith("guest_steps: 1 → ") for chip in chips(at))
+
+
+def test_a_fork_is_called_one_on_every_page_and_in_the_list(app: Run, own: Path):
+    with Store.open(own) as store:
+        fork(store, store.main_run("ana", "house-move"), 189)
+    at = app(own, "replay", **ANA)
+    lines = {row["key"]: row for row in grids(at)[1]["rows"]}
+    (name,) = [run for run in lines if run.startswith("fork-")]
+    assert [lines[name]["cells"][1][part] for part in ("text", "tone")] == ["fork", "warn"]
+    assert lines[name]["cells"][1]["sub"].startswith("from turn 18")
+    assert not any("A fork" in box.value for box in at.info)
+    at = app(own, "live", **ANA, run=name)
+    assert not at.exception
+    assert any("A fork" in box.value for box in at.info)
 
 
 def test_the_bare_recording_is_replayed_under_the_defaults(app: Run, demo: Path):

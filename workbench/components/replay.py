@@ -14,6 +14,7 @@ from memory.boundaries import BOUNDARIES
 from memory.errors import EngineError
 from memory.eviction import EVICTION
 from memory.settings import Settings
+from sessions.presets import PRESETS
 from workbench import live, state
 from workbench.assigned import changed_from, from_address, to_address
 from workbench.components.export import export
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.replaying import Playing
     from workbench.views.replay import Differs, ReplayView, RunLine, RunsView
 
-BASES = ("run", "defaults")
+BASES = ("run", "defaults", *PRESETS)
 NAMED = {"eviction": EVICTION, "boundary": BOUNDARIES, "bookmarks": BOOKMARKS}
 NUMBERS = ("window_tokens", "page_turns", "high_watermark", "low_watermark", "guest_steps")
 LOOK_S = 0.5
@@ -49,11 +50,12 @@ class Tried:
 
 
 def asked_for(here: Place) -> Tried:
-    """By the address: `set` changes the shown run's settings, or the defaults with `base`. Raises BadSetting."""
+    """By the address: `set` changes the shown run's settings, the defaults, or a preset of these. Raises BadSetting."""
     from memory.engine import resolved
 
-    of_run = st.query_params.get("base", "run") != "defaults" and here.has_decisions
-    base = resolved(state.settings_of(here) if of_run else Settings())
+    named = st.query_params.get("base", BASES[0])
+    of_run = named not in BASES[1:] and here.has_decisions
+    base = resolved(state.settings_of(here) if of_run else Settings().but(**PRESETS.get(named, {})))
     return Tried(base, resolved(base.but(**from_address(st.query_params.get("set", "")))))
 
 
@@ -62,8 +64,11 @@ def choose(here: Place, tried: Tried, say: Words) -> None:
     first, second = st.columns(4, gap="small"), st.columns(5, gap="small")
     base = st.query_params.get("base", BASES[0])
     base = base if base in BASES else BASES[0]
-    _select(first[0], "base", say("replay.base"), BASES, base, lambda name: say(f"replay.base.{name}"),
-            lambda name: state.go(base=None if name == BASES[0] else name))  # fmt: skip
+    _select(
+        first[0], "base", say("replay.base"), BASES, base,
+        lambda name: say(f"tune.preset.{name}" if name in PRESETS else f"replay.base.{name}"),
+        lambda name: state.go(base=None if name == BASES[0] else name),
+    )  # fmt: skip
     for column, (name, known) in zip(first[1:], NAMED.items(), strict=True):
         value = getattr(tried.settings, name)
         options = sorted({*known, value})
