@@ -8,6 +8,7 @@ from workbench.components import replay as parts
 from workbench.components import tune
 from workbench.components.heading import Badge, heading
 from workbench.components.replay import Tried
+from workbench.components.trace import section
 from workbench.state import Place
 from workbench.words import Words
 
@@ -50,6 +51,10 @@ def came_of_it(tried: Tried, here: Place, say: Words) -> None:
         tune.turns(made, here.turn, say)
     with st.container(border=True):
         tune.questions(made, say)
+    with st.container(border=True):
+        section(say("tune.lines"), "straighten", says=say("tune.lines.says"))
+        if st.toggle(say("tune.lines.show"), key="tune_lines_shown"):
+            tune.lines(tuning.lines_of(after.played()), tried, say)
 
 
 tuned()

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from memory.diagnosis import Diagnosis
     from memory.reach import Bisection
     from memory.stores.erase import ErasePreview
+    from sessions.counterfactual import WhatIf
+    from sessions.effect import Effect
     from workbench.widget import LiveWindow
 
 Place = Engine | tuple[Store, Scope]
@@ -97,6 +99,23 @@ def ask(where: Place, question: str, at_turn: int = 0) -> RetrievalView:
     """Which page would answer, among all as of a turn (0: now): each score, and why the others would not come."""
     store, scope = _place(where)
     return retrieval_view.ask(store, scope, question, turn=at_turn, vectors=StoredVectors(store))
+
+
+def tune(where: Place, **changes: Any) -> Effect:
+    """What other settings would have done to the conversation so far: it is replayed, and nothing is written."""
+    from sessions.effect import compared
+    from workbench.replaying import source_of
+
+    store, scope = _place(where)
+    before = store.state(scope).settings
+    return compared((store, source_of(store, scope)), before, before.but(**changes))
+
+
+def what_if(where: Place, at_turn: int, *without: str, **changes: Any) -> WhatIf:
+    """One turn's prompt with other settings, or without some facts (f3) and pages (p7)."""
+    from sessions.counterfactual import what_if as built
+
+    return built(*_place(where), at_turn, settings=changes, without=without)
 
 
 def facts(where: Place, **wanted: Any) -> FactsView:

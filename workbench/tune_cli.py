@@ -58,12 +58,13 @@ def register(
         from sessions.presets import values
         from sessions.replay import identified
         from sessions.thresholds import thresholds
+        from workbench.replaying import source_of
 
         changes = {**(named(preset) if preset else {}), **(values(settings) if settings else {}), **assigned(sets)}
         with Store.open(store, readonly=True) as opened:
             scope = scope_of(opened, user, conversation, None)
             before = opened.state(scope).settings
-            made = compared(identified((opened, _source(opened, scope))), before, before.but(**changes))
+            made = compared(identified((opened, source_of(opened, scope))), before, before.but(**changes))
             lines = thresholds(made.replays[1])
         if json:
             _json({**made.to_dict(), "thresholds": lines.to_dict()})
@@ -110,12 +111,6 @@ def register(
         if made.replies:
             terminal.table(["reply before", "reply after"], [list(made.replies)])
         terminal.table(HEAD, made.lost_rows())
-
-
-def _source(store: Store, scope: Scope) -> Scope:
-    """Its live run, else its recording, else the run at hand."""
-    runs = {s.scope.run for s in store.streams(scope.user, scope.conversation)}
-    return scope.at(next((run for run in ("live", "recorded") if run in runs), scope.run))
 
 
 def _asking(settings: Settings) -> Callable[[Sequence[Mapping[str, Any]]], str]:

@@ -14,7 +14,7 @@ from memory.errors import EngineError
 from memory.settings import Settings
 from sessions.effect import Effect, effect
 from sessions.replayed import Replayed
-from sessions.thresholds import NEEDLESS, Asked, ask, posed
+from sessions.thresholds import NEEDLESS, Asked, Thresholds, ask, posed, thresholds
 from workbench import replaying, state
 from workbench.replaying import Playing
 from workbench.state import Place
@@ -50,6 +50,13 @@ def asked(replayed: Replayed) -> Sequence[Asked]:
     replay = replayed.replay
     wanted = [each for each in posed(replay.recording) if each.by != NEEDLESS]
     return ask(replay, wanted[-FEW:] if replay.turns > LONG else wanted)
+
+
+@lru_cache(maxsize=8)
+def lines_of(replayed: Replayed) -> Thresholds:
+    """Where the lines stand over these questions, and over messages that need nothing."""
+    replay = replayed.replay
+    return thresholds(replay, posed(replay.recording)[-FEW:] if replay.turns > LONG else None)
 
 
 @lru_cache(maxsize=50)

@@ -21,6 +21,7 @@ SCENES = {
     "graph": ("graph", {"node": "f3"}),
     "why": ("why", {"expect": "budget", "turn": 70}),
     "review": ("review", {}),
+    "tune": ("tune", {"set": "high_watermark=0.7"}),
     "replay": ("replay", {"turn": 120, "set": "eviction=lfu;window_tokens=5000"}),
 }
 WHO = {"en": {"user": "ana", "conv": "house-move"}, "zh": {"user": "lin", "conv": "tea-shop"}}

@@ -69,6 +69,9 @@ def test_top_k_moves_questions_and_says_so(app: Run, demo: Path):
     assert not at.exception
     assert "No prompt of this conversation changes" in shown(at)
     assert "a recall away" in shown(at)
+    at.toggle(key="tune_lines_shown").set_value(True).run()
+    assert not at.exception
+    assert "Suggested: recall" in shown(at).replace("\\", "")
 
 
 @pytest.mark.parametrize(("wanted", "says"), [("low_watermark=0.9", "low_watermark"), ("window_tokens=300", "")])
@@ -136,3 +139,14 @@ def test_what_if_leaves_out_a_page(demo: Path):
     page = found["left_out"][0]["name"]
     without = printed("what-if", 100, "--store", demo, *WHO, "--without", page)
     assert without["before_tokens"] - without["after_tokens"] == found["left_out"][0]["tokens"]
+
+
+def test_a_notebook_has_the_same_by_two_functions(demo: Path):
+    import workbench
+
+    with Store.open(demo, readonly=True) as store:
+        here = store, store.main_run("ana", "house-move")
+        made = workbench.tune(here, recall_k=6)
+        assert made.won
+        assert "recall_k 3 → 6" in made._repr_html_()
+        assert workbench.what_if(here, 100, high_watermark=0.4, low_watermark=0.3).moved

@@ -11,6 +11,7 @@ from memory.errors import EngineError
 from memory.settings import Settings
 from sessions.effect import Answer, Effect
 from sessions.presets import PRESETS, as_json, as_toml, preset
+from sessions.thresholds import Suggestion, Thresholds
 from workbench import live, state
 from workbench.assigned import changed_from, to_address
 from workbench.components.diff import diff
@@ -217,6 +218,49 @@ def questions(made: Effect, say: Words) -> None:
 def _answer_row(a: Answer) -> dict[str, Any]:
     return {"question": a.posed.question, "turn": a.posed.turn, "by": a.posed.by, "evidence": list(a.posed.evidence),
             "before": a.before, "after": a.after}  # fmt: skip
+
+
+def lines(found: Thresholds, tried: Tried, say: Words) -> None:
+    """A line of retrieval: what each of its values would have done, and one that is suggested."""
+    setting = st.segmented_control(
+        say("tune.line"), list(found.curves), default=next(iter(found.curves)), key="tune_line",
+        label_visibility="collapsed",
+    ) or next(iter(found.curves))  # fmt: skip
+    st.caption(say("tune.lines.n", n=len(found.open), needless=len(found.needless), near=len(found.near_misses)))
+    suggestion = next((s for s in found.suggestions if s.setting == setting), None)
+    if suggestion is None:
+        st.caption(say("tune.lines.few"))
+    else:
+        told = say(f"tune.suggested.{suggestion.held_out}", setting=setting, value=f"{suggestion.value:g}",
+                   missed=suggestion.missed, n=suggestion.n, needless=suggestion.needless)  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(escaped(told), width="stretch")
+            st.button(
+                say("tune.take", change=f"{setting}={suggestion.value:g}"), key="tune_take",
+                disabled=suggestion.value == suggestion.now, on_click=_go, args=(tried, {setting: _whole(suggestion)}),
+            )  # fmt: skip
+    names = ("value", "found", "missed", "recall", "precision", "needless")
+    heads = [GridColumn(name, say(f"tune.line.{name}"), "num") for name in names]
+    now = getattr(found.settings, setting)
+    rows = [
+        Line(f"{p.value:g}", (
+            Cell(f"{p.value:g}", sub=say("tune.line.now") if p.value == now else "",
+                 tone="ok" if p.value == now else ""),
+            Cell(say.number(p.found)), Cell(say.number(p.missed)), Cell(_ratio(p.recall, say)),
+            Cell(_ratio(p.precision, say)), Cell(say.number(p.needless)),
+        ))
+        for p in found.curves[setting]
+    ]  # fmt: skip
+    grid(heads, rows, say, "tune_curve", say("tune.lines"))
+    export(found.to_df, "lines of retrieval", say, key="tune_lines", drawing=found)
+
+
+def _whole(suggestion: Suggestion) -> float:
+    return int(suggestion.value) if suggestion.setting == "recall_k" else suggestion.value
+
+
+def _ratio(value: float | None, say: Words) -> str:
+    return "–" if value is None else say.amount(value, "ratio")
 
 
 # ── keeping it ────────────────────────────────────────────────────────────────────────────────────────

@@ -1574,7 +1574,7 @@ TEXT: dict[str, str] = {
     "tune.lines": "Where the lines of retrieval stand",
     "tune.lines.says": "What another top-k or cut-off would have done for the questions whose answer had left.",
     "tune.lines.show": "Work it out for these settings",
-    "tune.lines.n": "{n:n} questions whose answer had left · {needless:n} messages in need of none · {near:n} near misses",
+    "tune.lines.n": "{n:n} questions whose page had left · {needless:n} messages that need none · {near:n} near misses",
     "tune.lines.few": "Too few questions to suggest a value by.",
     "tune.suggested.question": "Suggested: {setting}={value}. Each question judged by a value chosen without it: "
     "{missed:n} of {n:n} missed, {needless:n} needless pages.",
