@@ -75,34 +75,34 @@ def test_the_demo_has_a_lane_for_each_thing(app: Run, demo: Path, user: str, con
 
 
 def test_a_fact_of_the_address_is_read_beside_the_lanes(app: Run, demo: Path):
-    at = app(demo, "timeline", user="ana", conv="house-move", fact="24", beside="7")
+    at = app(demo, "timeline", user="ana", conv="house-move", fact="25", beside="8")
     assert not at.exception
     read = data(at, "story")
-    assert read["name"] == "f24"
+    assert read["name"] == "f25"
     assert "turn=84" in read["quotes"][0]["href"]
     assert {kind for kind, _ in read["pieces"]} == {"same", "gone", "new"}
     assert any(v["chosen"] for each in data(at, "lanes")["lanes"] for v in each["versions"])
 
 
 def test_as_of_a_recorded_day_nothing_later_is_there_and_nothing_can_be_done(app: Run, demo: Path):
-    then = app(demo, "timeline", user="ana", conv="house-move", recorded="2026-03-20", fact="7")
+    then = app(demo, "timeline", user="ana", conv="house-move", recorded="2026-03-20", fact="8")
     assert not then.exception
-    assert set(labels(then)) == set(range(1, 24))
+    assert set(labels(then)) == set(range(1, 25))
     assert data(then, "story")["badges"][0][1] == "active"
     assert not [b for b in then.button if b.key in ("retract", "end", "weigh")]
-    now = app(demo, "timeline", user="ana", conv="house-move", fact="7")
+    now = app(demo, "timeline", user="ana", conv="house-move", fact="8")
     assert data(now, "story")["badges"][0][1] == "superseded"
 
 
 def test_as_of_a_valid_day_what_was_not_true_stands_back(app: Run, demo: Path):
     at = app(demo, "timeline", user="ana", conv="house-move", valid="2026-03-20")
     dim = {v["fact"] for each in data(at, "lanes")["lanes"] for v in each["versions"] if v["dim"]}
-    assert {8, 24, 25} <= dim
-    assert not {7, 15, 17} & dim
+    assert {9, 25, 26} <= dim
+    assert not {8, 16, 18} & dim
 
 
 def test_a_fact_that_was_not_known_yet_leaves_the_page_standing(app: Run, demo: Path):
-    at = app(demo, "timeline", user="ana", conv="house-move", recorded="2026-03-20", fact="24")
+    at = app(demo, "timeline", user="ana", conv="house-move", recorded="2026-03-20", fact="25")
     assert not at.exception
     assert "was not known yet" in shown(at).replace("\\", "")
 
