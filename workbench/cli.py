@@ -660,6 +660,19 @@ def bench_retrieval(
     _json(figures) if json else terminal.table(["figure", "value", "n"], retrieval_rows(figures))
 
 
+@bench.command("paging")
+def bench_paging(
+    locomo: Annotated[Path, typer.Option(help="locomo10.json; its licence keeps it out of this package.")],
+    vectors: Annotated[Path | None, typer.Option(help="A file that keeps the vectors between runs.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Right page in the window or by recall: the paging paper's protocol, equal budgets, evictions, stubs alone."""
+    from sessions.paging_bench import paging_figures, paging_rows
+
+    figures = paging_figures(locomo, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
+    _json(figures) if json else terminal.table(["figure", "value", "n"], paging_rows(figures))
+
+
 @bench.command("conflicts")
 def bench_conflicts(
     data: Annotated[Path, typer.Option(help="The folder of factconsolidation, beam and memorybank.")],

@@ -1,0 +1,148 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.errors import BadSetting, RecordingError, UnknownName
+from memory.exchanges import Line
+from memory.pages import Page
+from memory.turns import Turn
+from sessions.lab import Cell, Lab, Outcome, Probe, Result, lab, paged, simulated, spread, stubs_of, talk
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+THINGS = ("zeppelin", "kangaroo", "marmalade", "violin", "glacier", "saxophone")
+
+
+def pages_of(tokens=(100, 100, 100, 100)) -> list[Page]:
+    """One turn a page: page n is turn n."""
+    return [Page(n, (Turn(n, "user", n, size, START),), size, closed=True) for n, size in enumerate(tokens, 1)]
+
+
+def asked(turn: int, at: int, category: str = "") -> Probe:
+    return Probe("", category, frozenset({turn}), at)
+
+
+def places(cell: Cell, probes: list[Probe], order=(1, 2, 3, 4), tokens=(100, 100, 100, 100)) -> list[Outcome]:
+    return simulated(pages_of(tokens), probes, lambda nth: order, cell)
+
+
+def small_talk(name: str = "small") -> object:
+    lines = tuple(
+        Line(n, "user" if n % 2 else "assistant", f"The {THINGS[(n - 1) // 2]} is number {n}.", "",
+             START + timedelta(minutes=n))
+        for n in range(1, 13)
+    )  # fmt: skip
+    probes = tuple(Probe(f"What about the {thing}?", "one", frozenset({2 * n + 1}), 12)
+                   for n, thing in enumerate(THINGS))  # fmt: skip
+    return talk(name, lines, probes)
+
+
+def test_two_frames_hold_the_last_two_pages_and_the_rest_is_recalled_in_order():
+    found = places(Cell(eviction="fifo", pages=2), [asked(n, 4) for n in (1, 2, 3, 4)])
+    assert [o.resident for o in found] == [False, False, True, True]
+    assert [o.place for o in found] == [1, 2, 0, 0]
+    assert [o.right(1) for o in found] == [True, False, True, True]
+    assert found[1].right(3)
+
+
+def test_a_page_that_a_question_used_outlives_a_newer_one():
+    probes = [asked(1, 2), asked(1, 3)]  # pages 1, 2; asked for 1; page 3 comes
+    assert [o.resident for o in places(Cell(eviction="lru", pages=2), probes)] == [True, True]
+    assert [o.resident for o in places(Cell(eviction="fifo", pages=2), probes)] == [True, False]
+
+
+def test_the_oracle_keeps_what_will_be_asked():
+    probes = [asked(1, 4), asked(4, 4)]
+    assert [o.resident for o in places(Cell(eviction="oracle", pages=2), probes)] == [True, True]
+    assert [o.resident for o in places(Cell(eviction="lru", pages=2), probes)] == [False, True]
+
+
+def test_what_is_not_said_yet_is_no_candidate():
+    (found,) = places(Cell(eviction="fifo", pages=1), [asked(1, 2)], order=(4, 3, 2, 1))
+    assert (found.place, found.candidates) == (1, 1)
+
+
+def test_a_budget_counts_tokens_of_pages_and_of_what_a_recall_brings():
+    cell = Cell(eviction="fifo", budget=300)  # 255 for pages: two
+    first, last = places(cell, [asked(1, 4), asked(4, 4)], order=(2, 1, 3, 4))
+    assert last.resident
+    assert not first.resident
+    assert (first.place, first.fitting, first.tokens) == (2, 2, (100, 200, 200))
+    (wide,) = places(Cell(eviction="fifo", budget=300), [asked(1, 4)], order=(1,), tokens=(400, 100, 100, 100))
+    assert wide.place == 1
+    assert not wide.right(1)
+
+
+def test_pages_are_made_as_the_engine_makes_them():
+    assert [(p.first, p.last) for p in paged(small_talk(), "fixed_5")] == [(1, 5), (6, 10), (11, 12)]
+
+
+def test_a_question_is_never_asked_before_its_evidence_is_said_and_the_draw_is_the_same_each_time():
+    late = spread(small_talk())
+    assert late == spread(small_talk())
+    assert all(max(p.evidence) <= p.at <= 12 for p in late.probes)
+    assert [p.at for p in late.probes] == sorted(p.at for p in late.probes)
+
+
+def test_a_recall_by_content_finds_the_page_that_says_it():
+    made = lab([small_talk()], [Cell("fixed_2", "fifo", pages=1)])
+    assert made.best.end_to_end() == 1.0
+    assert made.best.split() == {"resident": 1, "recallable": 5, "lost": 0}
+
+
+def test_stubs_alone_are_what_a_recall_by_a_generator_goes_by():
+    each = small_talk()
+    stubs = stubs_of(each, paged(each, "fixed_2"), "tfidf")
+    assert "zeppelin" in stubs[1]
+    assert "zeppelin" not in "".join(stubs[n] for n in range(2, 7))
+
+
+def test_regret_is_what_the_oracle_has_more():
+    few = lab([small_talk()], [Cell("fixed_2", "fifo", pages=2, asked="spread"), Cell("fixed_2", "oracle", pages=2)])
+    assert [r.regret for r in few.results][1] == 0
+
+
+def test_what_is_kept_is_not_worked_out_again_and_is_the_same(tmp_path, monkeypatch):
+    cells = [Cell("fixed_5", "lru", "tfidf", 200), Cell("fixed_5", "lru", "content", 200)]
+    first = lab([small_talk()], cells, tmp_path)
+    monkeypatch.setattr("sessions.lab.paged", None)  # would fail
+    assert lab([small_talk()], cells, tmp_path) == first
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_figures_carry_their_n_and_an_interval_around_them():
+    outcomes = tuple(
+        Outcome("a" if n % 2 else "b", n < 5, False, 1 if n > 7 else 0, 5, (9, 9, 9), 3) for n in range(10)
+    )
+    told = Result(Cell(), outcomes).to_dict()
+    found = told["end_to_end"]["1"]
+    assert (found["value"], found["n"]) == (0.7, 10)
+    assert found["low"] < 0.7 < found["high"]
+    assert told["precision"] == 0.4
+    assert told["split"] == {"resident": 5, "recallable": 2, "lost": 3}
+    assert {name: c["n"] for name, c in told["by_category"].items()} == {"a": 5, "b": 5}
+
+
+def test_the_front_holds_what_nothing_cheaper_beats():
+    def cost(tokens: int, right: int) -> Result:
+        made = [Outcome("", n < right, False, 0, 0, (0, 0, 0), 1) for n in range(4)]
+        return Result(Cell(budget=tokens), tuple(made))
+
+    found = Lab((cost(300, 2), cost(100, 1), cost(200, 1), cost(400, 3)), 1, 10)
+    assert [r.cell.budget for r in found.front] == [100, 300, 400]
+    assert "n = 4" in repr(found)
+    assert "not measured" in found.honesty
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [({"eviction": "relevance"}, UnknownName), ({"recall": "telepathy"}, UnknownName), ({"budget": 3}, BadSetting),
+     ({"asked": "never"}, UnknownName)],
+)  # fmt: skip
+def test_a_cell_that_cannot_be_is_refused(wrong, error):
+    with pytest.raises(error):
+        Cell(**wrong)
+
+
+def test_a_lab_without_a_conversation_is_an_error():
+    with pytest.raises(RecordingError, match="labelled questions"):
+        lab([], [Cell()])
