@@ -108,7 +108,7 @@ def _pins(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
         from memory.stores.sql import Store
         from sessions.pinned import check as asked
 
-        with Store.open(store, readonly=True) as opened:
+        with Store.open(store) as opened:
             made = asked(
                 opened, _file(file), user=user, conversation=conversation,
                 settings=settings_of(sets) if sets else None, accept=accept,

@@ -1,0 +1,47 @@
+"""What says how good a memory is, as commands: exit codes for CI, one JSON document each."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory import Engine
+from memory.models.chat import Answer
+from tests.workbench.conftest import run
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def answer(*_: object, **__: object) -> Answer:
+        return Answer("All right.", (), 1, 1, 0.0, "stop", "x", 1.0)
+
+    path = tmp_path_factory.mktemp("quality") / "store"
+    settings = {"window_tokens": 2_000, "page_turns": 2, "reply_tokens": 200}
+    with Engine.open(path, user="ana", conversation="c", chat=answer, **settings) as engine:
+        engine.say("The blue folder with the lease lies under the staircase.")
+        for n in range(9):
+            engine.say(f"{n}. " + "The garden needs water and the fence needs paint before summer. " * 10)
+    return path
+
+
+def test_a_pinned_question_that_is_lost_after_it_was_won_fails(place: Path):
+    asked = ("Where is the blue folder with the rental contract?", "--expect", "folder staircase", "--store", place)
+    name = json.loads(run("pin", *asked, "--json"))["name"]
+    assert json.loads(run("check", "--store", place, "--json"))["won"] == 1
+    sets = ("min_coverage=1", "min_margin=1", "window_tokens=2000", "page_turns=2", "reply_tokens=200")
+    strict = [word for each in sets for word in ("--set", each)]
+    told = run("check", "--store", place, *strict, ok=False)
+    assert "LOST, was won" in told
+    assert json.loads(run("unpin", name, "--store", place, "--json"))[0]["question"] == asked[0]
+    assert "0 of 0" in run("check", "--store", place)
+
+
+def test_a_file_that_is_not_there_is_an_error(place: Path):
+    assert "there is no file" in run("check", "nowhere.jsonl", "--store", place, ok=False)
+
+
+def test_scores_and_bill_are_one_document_each(place: Path):
+    card = json.loads(run("score", "--profile", "support", "--store", place, "--json"))
+    assert (card["profile"], card["steps"]) == ("support", 10)
+    assert json.loads(run("bill", "--price", "1", "--store", place, "--json"))["cost_usd"] > 0
+    assert "choose one of" in run("score", "--profile", "odd", "--store", place, ok=False)
