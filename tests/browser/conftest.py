@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
+from memory.facts import Candidate
+from memory.longterm import LongTerm
 from memory.stores.sql import Store
 from sessions.demo import load_demo
 
@@ -79,6 +81,22 @@ def own_server(demo: Path, tmp_path: Path) -> Iterator[Server]:
     """On a copy of the demo, for tests that write."""
     shutil.copytree(demo, tmp_path / "store")
     found = started(tmp_path / "store")
+    yield found
+    assert stopped(found) in (0, -15)
+
+
+@pytest.fixture(scope="module")
+def shared_server(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """On one copy for the tests of a file that write, each about something of its own; two facts cannot both hold."""
+    path = tmp_path_factory.mktemp("shared") / "store"
+    shutil.copytree(demo, path)
+    with Store.open(path) as store:
+        text = "The user's rent is 990 euros."
+        heard = Candidate(
+            text, 0, len(text), subject="user", attribute="rent", value="990 euros", single=True, origin="inference"
+        )
+        LongTerm.open(store, user="ana", conversation="house-move").write(heard)
+    found = started(path)
     yield found
     assert stopped(found) in (0, -15)
 

@@ -1,5 +1,6 @@
 """What somebody comes for, from the first page to the last, while another process writes to the same store."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from memory.events import PagePagedIn
+from memory.longterm import LongTerm
 from memory.scope import Scope
 from memory.stores.sql import Store
 
@@ -107,3 +109,54 @@ def test_two_turns_are_compared_and_the_newest_follows_what_another_says(own_ser
     expect(causes.get_by_role("listitem").filter(has_text="was recalled by").first).to_be_visible(timeout=SOON)
     page.goto(own_server.at("diff", a=191, b=193, **ANA))
     expect(page.get_by_text("The piano goes to my sister.").first).to_be_visible(timeout=SOON)
+
+
+def test_a_wrong_fact_is_corrected_and_the_next_prompt_says_what_is_right(shared_server, visit):
+    with Store.open(shared_server.store, readonly=True) as store:
+        memory = LongTerm.open(store, user="ana")
+        number = next(f.id for f in memory.facts() if "landlord is Herr Behrens" in memory.text(f))
+    page = visit(shared_server, "timeline", fact=number, **ANA)
+    title(page, "Facts over time")
+    page.get_by_role("button", name="Correct", exact=True).first.click()
+    box = page.get_by_role("textbox", name="What is right").or_(page.get_by_placeholder("Herr Behrens")).first
+    box.fill("Frau Adler")
+    box.press("Enter")
+    drawn(page)
+    page.get_by_role("button", name="Correct it").click()
+    expect(page.get_by_text(f"f{number} is corrected.")).to_be_visible(timeout=SOON)
+    another_says(shared_server.store, "Who is my landlord?")
+    with Store.open(shared_server.store, readonly=True) as store:
+        turns = store.require(LIVE).turns
+    page.goto(shared_server.at("turn", turn=turns, run="live", **ANA))
+    expect(page.get_by_text("landlord is Frau Adler").first).to_be_visible(timeout=SOON)
+    expect(page.get_by_text("landlord is Herr Behrens")).to_have_count(0)
+
+
+def test_a_conflict_is_settled_and_taken_back(shared_server, visit):
+    page = visit(shared_server, "timeline", **ANA)
+    title(page, "Facts over time")
+    keep = page.get_by_role("list", name="Undecided").get_by_role("button", name=re.compile("Keep this: .*990 euros"))
+    keep.click()
+    expect(page.get_by_text(re.compile("Conflict 1 is settled"))).to_be_visible(timeout=SOON)
+    expect(keep).to_have_count(0)
+    drawn(page)
+    page.keyboard.press("u")  # the key that takes the last act back
+    expect(keep).to_be_visible(timeout=SOON)
+
+
+def test_a_topic_is_erased_and_neither_the_pages_nor_the_scan_find_it(shared_server, visit):
+    page = visit(shared_server, "review", q="peanuts", **ANA)
+    gone = page.get_by_role("button", name=re.compile("Erase: .*peanuts"))
+    page.get_by_role("button", name="Erase everything that says “peanuts”").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("This goes, and nothing brings it back:")).to_be_visible(timeout=SOON)
+    dialog.get_by_text("I understand that this cannot be undone.").click()
+    drawn(page)
+    dialog.get_by_role("button", name="Erase for good").click()
+    expect(gone).to_have_count(0, timeout=SOON)
+    expect(page.get_by_text(re.compile("allergic to peanuts"))).to_have_count(0)
+    asks = ["memory", "erase", "peanuts", "-u", "ana", "--verify", "--json", "--store", shared_server.store]
+    command = [sys.executable, "-c", "from workbench.cli import main; main()", *map(str, asks)]
+    told = json.loads(subprocess.run(command, cwd="/", check=True, capture_output=True, text=True, timeout=240).stdout)
+    assert told["preview"]["facts"] == []
+    assert told["before"]["clean"]
