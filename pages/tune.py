@@ -3,7 +3,7 @@
 import streamlit as st
 
 from memory.errors import BadSetting, BudgetTooSmall, UnknownName
-from workbench import live, replaying, tuning
+from workbench import live, tuning
 from workbench.components import replay as parts
 from workbench.components import tune
 from workbench.components.heading import Badge, heading
@@ -33,7 +33,7 @@ def came_of_it(tried: Tried, here: Place, say: Words) -> None:
     try:
         before, after = tuning.both(here, tried)
         for each in (before, after):
-            each.wait(replaying.AT_ONCE_S * 2)
+            each.wait(tuning.patience_s(here.stream.turns))
         if under_way := [each for each in (before, after) if each.is_under_way]:
             parts.under_way(under_way[0], say)
             return

@@ -23,6 +23,11 @@ LONG = 2_000  # turns; of a longer conversation fewer questions are asked
 FEW = 60
 
 
+def patience_s(turns: int) -> float:
+    """How long a page waits before it shows how far a replay is: a short one is awaited, on a busy machine too."""
+    return 20.0 if turns <= LONG else 2 * replaying.AT_ONCE_S
+
+
 class Tried(Protocol):
     """What a run was held under, and what is tried in its place."""
 
