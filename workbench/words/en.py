@@ -32,7 +32,7 @@ TEXT: dict[str, str] = {
     "run.fork": "fork {name}",
     "replay.title": "Replay",
     "replay.badge": "replay",
-    "replay.badge.says": "The recorded messages and replies again, in memory; no model is asked and nothing is written.",
+    "replay.badge.says": "The recorded messages and replies again, in memory; no model is asked, nothing is written.",
     "replay.hash": "settings {hash}",
     "replay.hash.says": "Names these settings: a kept run of them is called so",
     "replay.is_kept": "kept",
