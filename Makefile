@@ -28,8 +28,8 @@ lint: setup ## rules, types, and who may import whom
 units: setup ## tests without a browser, on two cores
 	$(BIN)/pytest -n 2 --dist worksteal -m "not browser and not screenshots" --durations=10 --junitxml=artifacts/units.xml
 
-browser-tests: setup browser ## tests in Chromium, one after another: they share a server and watch the clock
-	$(BIN)/pytest -m "browser and not screenshots" --durations=10 --junitxml=artifacts/browser.xml
+browser-tests: setup browser ## tests in Chromium; those of one file share a server, one after another
+	$(BIN)/pytest -n 2 --dist loadfile -m "browser and not screenshots" --durations=10 --junitxml=artifacts/browser.xml
 
 notebooks: setup ## run every notebook from top to bottom
 	$(BIN)/pytest --nbmake --nbmake-timeout=300 -n 2 --durations=10 --junitxml=artifacts/notebooks.xml notebooks

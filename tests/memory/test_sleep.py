@@ -370,7 +370,7 @@ def test_a_bookmark_of_no_use_is_pruned_and_given_back(store, memory, time):
     ) as engine:  # fmt: skip
         for n in range(40):
             engine.say(f"{TALK[n % 10]} This is message number {n} of a long afternoon, and there is more to come.")
-        before = {n: page.bookmark for n, page in engine.state.pages.items()}
+        before = {page.number: page.bookmark for page in engine.state.pages.values()}
     sleep = Sleep(memory, Rules(bookmark_steps=10))
     rows = [row for row in sleep.preview().rows if row.kind == "prune"]
     assert rows

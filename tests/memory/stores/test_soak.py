@@ -61,6 +61,7 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.skipif("WORKBENCH_SOAK_S" not in os.environ, reason="a long one: make soak")
 def test_four_writers_and_two_readers_lose_nothing_and_mix_nothing_up(folder: Path):
     """Two write conversations of users of their own, two take turns in one. `make soak` takes minutes for it."""
     writers = [start(WRITES, folder, user, n, SECONDS) for n, user in enumerate(("ana", "bo", "cy", "cy"))]
