@@ -473,7 +473,7 @@ def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
         town = _DWELLING.match(raw) if attribute == "home city" else None
         end = _cut(raw, check)
         value = raw[town.end() if town else 0 : end].strip(" \"“”'‘’,.*")
-        if attribute == "home city" and check == "place" and not _TOWN.match(value):  # said as a noun it may be anything
+        if attribute == "home city" and check == "place" and not _TOWN.match(value):
             return []
         return [(value, end)] if _fits(value, check) else []
     found: list[tuple[str, int]] = []
