@@ -182,8 +182,10 @@ def can_be_free(state: State, instructions: int, keep: Collection[int] = ()) -> 
     """Tokens for guests and tool results if everything left that may leave; `keep` and guests stay."""
     s, now = state.settings, fill(state, instructions)
     stay = pinned(state) | set(keep)
-    held = scaled(state, sum(p.tokens for p in state.residents if p.number in stay and not p.guest_until))
-    return s.window_tokens - now.system - now.recalled - held - now.reply - _section(state, s.stub_budget)
+    held = [p for p in state.residents if p.number in stay and not p.guest_until]
+    closed = scaled(state, sum(p.tokens for p in held if p.closed) + _mending(held))  # as `fill` sums: each is rounded
+    taken = now.system + now.facts + now.recalled + closed + now.new + now.reply + _section(state, s.stub_budget)
+    return s.window_tokens - taken
 
 
 def page_in(

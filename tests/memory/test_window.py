@@ -52,6 +52,18 @@ def test_a_prompt_never_needs_more_than_the_window_less_the_reply(each, window, 
     assert fits_or_is_impossible(each, settings, watch) or window < 600 + 2 * reply
 
 
+def test_what_must_stay_is_rounded_as_the_window_rounds_it():
+    """A recalled page came in that was one token too much: closed and growing pages are rounded each."""
+    each = [*[Step(1, answer=1)] * 4, Step(1, answer=37), Step(1, answer=1),
+            Step(293, answer=1, tools=((241, 53),), recall=(4,))]  # fmt: skip
+    settings = Settings.of(window_tokens=735, reply_tokens=100, eviction="fifo", boundary="fixed_n")
+
+    def watch(pager, prompt):
+        assert pager.fill.used <= 735 - 100
+
+    drive(pager_of(settings), each, watch)
+
+
 @hypothesis.settings(max_examples=15)
 @given(each=steps(most_tokens=900))
 def test_the_estimate_is_close_section_by_section(each):
