@@ -182,9 +182,9 @@ def test_a_read_only_workbench_offers_no_box(app: Run, demo: Path, monkeypatch: 
 
 HOSTILE = {
     "script": "<script>alert(1)</script><img src=x onerror=alert(1)> [a](javascript:alert(1)) :red[x] $x$"
-    " safe \u202egnp.exe\u202c \u2066isolate\u2069 \x1b[31mred\x1b[0m \x07bell",
+    " safe \u202egnp.exe\u202c \u2066isolate\u2069 \x1b[31mred\x1b[0m \x07bell"
+    "\n\n# head\n\n- item ![p](http://example.com/x.png) href",
     "long": "endless " * 131_072,
-    "markup": "# head\n\n- item ![p](http://example.com/x.png) href",
 }
 
 

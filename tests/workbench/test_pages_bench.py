@@ -9,9 +9,9 @@ from workbench.state import STORE_VARIABLE
 
 def test_every_page_is_measured_on_a_store_of_the_size_that_was_asked_for():
     before = os.environ.get(STORE_VARIABLE)
-    figures = page_figures(turns=200, walks=1)
+    figures = page_figures(turns=60, walks=1)
     assert list(figures["pages"]) == [entry.name for group in NAVIGATION.values() for entry in group]
     assert all(each["first_ms"] > 0 and each["n"] == 1 for each in figures["pages"].values())
-    assert figures["store"]["turns"] == 200
+    assert figures["store"]["turns"] == 60
     assert len(page_rows(figures)) == len(figures["pages"])
     assert os.environ.get(STORE_VARIABLE) == before
