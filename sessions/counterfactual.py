@@ -3,7 +3,7 @@
 Settings and facts are rehearsed (memory/rehearsal.py), so what comes in the place of what left is seen. A page is
 taken out of the prompt as it was built, its bookmark too, and nothing comes in its place. The table leaves out one part
 after the other: tokens saved, labelled turns lost, and the share of the reply's rare words that stand there. No
-model is called unless one is passed in; then both prompts are answered, and the answers compared word by word.
+model is called unless one is passed in; then both prompts are answered, and the answers stand side by side.
 """
 
 from __future__ import annotations

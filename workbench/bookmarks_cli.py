@@ -5,16 +5,16 @@ Parses, calls, lays out. Only a live run's bookmarks are changed; every edit can
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
 from memory.errors import BadMessage, NotFound
 from memory.scope import LIVE, Scope
 from workbench import terminal
+from workbench.options import AsJson, Run, StoreAt
+from workbench.options import OneUser as User
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 
 bookmarks = typer.Typer(no_args_is_help=True, help="What stays in the window for the pages that left: look, edit.")
 
-StoreAt = Annotated[
-    Path | None,
-    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
-]
-User = Annotated[str, typer.Option("--user", "-u", help="Whose memory.")]
 Conversation = Annotated[str, typer.Option("--conversation", "-c", help="Which conversation.")]
-Run = Annotated[str | None, typer.Option("--run", help="live or replay-…; the main run without it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Name = Annotated[str, typer.Argument(help="A page's name, such as p3.")]
 
 
@@ -45,7 +38,7 @@ def list_(user: User, conversation: Conversation, store: StoreAt = None, run: Ru
     with Store.open(store, readonly=True) as opened:
         view = of_run(opened, _scope(opened, user, conversation, run))
     if json:
-        _json(view.to_dict())
+        terminal.json(view.to_dict())
         return
     terminal.table(
         ["bookmark", "outcome", "uses", "weight", "by"],
@@ -64,7 +57,7 @@ def confusion(
     with Store.open(store, readonly=True) as opened:
         found = confused(opened, _scope(opened, user, conversation, run))
     if json:
-        _json(found.to_dict())
+        terminal.json(found.to_dict())
         return
     terminal.line(
         f"predicted hit@1 {found.hit_ratio:.2f}, another page first {found.taken_ratio:.2f}, n={found.sentences}"
@@ -128,11 +121,6 @@ def _scope(store: Any, user: str, conversation: str, run: str | None) -> Scope:
 
 def _told(stub: str, weight: float, *, json: bool) -> None:
     if json:
-        _json({"stub": stub, "weight": weight})
+        terminal.json({"stub": stub, "weight": weight})
     else:
         terminal.line(f"the next prompt reads {stub}, weight {weight:g}")
-
-
-def _json(value: Any) -> None:
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    sys.stdout.write(text + "\n")

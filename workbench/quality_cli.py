@@ -5,225 +5,201 @@ Parses, calls, lays out.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import orjson
 import typer
 
 from memory.errors import BadSetting
 from workbench import terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memory.scope import Scope
-    from memory.settings import Settings
-    from memory.stores.sql import Store
-
-    ScopeOf = Callable[[Store, str | None, str | None, str | None], Scope]
-    SettingsOf = Callable[[list[str] | None], Settings]
+from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of, settings_of
 
 DEMO = "demo"  # in place of a file: the questions that ship
 
-StoreAt = Annotated[
-    Path | None,
-    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
-Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
-Run = Annotated[str | None, typer.Option("--run", help="live or replay-…; the main run without it.")]
 Price = Annotated[float | None, typer.Option(help="US dollars for a million prompt tokens.", min=0)]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 
 
-def register(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
-    """The commands of this file, with the shared ways to read a scope and settings."""
-    _pins(app, scope_of, settings_of)
-    _figures(app, scope_of, settings_of)
+def mount(app: typer.Typer) -> None:
+    """Adds the commands of this file."""
+    app.command()(pin)
+    app.command()(unpin)
+    app.command()(check)
+    app.command()(score)
+    app.command()(baselines)
+    app.command()(bill)
+    app.command()(compare)
 
 
-def _pins(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
+def pin(
+    question: Annotated[str, typer.Argument(help="In the words of whoever asks.")],
+    expect: Annotated[list[str] | None, typer.Option(help='Words that the prompt must hold, as "budget 8000".')] = None,
+    never: Annotated[
+        list[str] | None, typer.Option(help="Words that it must not hold; of an update, old ones.")
+    ] = None,
+    evidence: Annotated[list[int] | None, typer.Option(help="Turns that hold the answer.")] = None,
+    kind: Annotated[str, typer.Option(help="recall, cross, irrelevant or update.")] = "recall",
+    turn: Annotated[int, typer.Option(help="Asked after this turn; after the last without it.", min=0)] = 0,
+    apart: Annotated[bool, typer.Option("--apart", help="Asked in a new conversation of the user's.")] = False,
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    json: AsJson = False,
+) -> None:
+    """Pin a question onto a conversation: what a right prompt holds, to be checked from now on."""
+    from memory.stores.sql import Store
+    from sessions import questions
 
-    @app.command()
-    def pin(
-        question: Annotated[str, typer.Argument(help="In the words of whoever asks.")],
-        expect: Annotated[
-            list[str] | None, typer.Option(help='Words that the prompt must hold, as "budget 8000".')
-        ] = None,
-        never: Annotated[
-            list[str] | None, typer.Option(help="Words that it must not hold; of an update, old ones.")
-        ] = None,
-        evidence: Annotated[list[int] | None, typer.Option(help="Turns that hold the answer.")] = None,
-        kind: Annotated[str, typer.Option(help="recall, cross, irrelevant or update.")] = "recall",
-        turn: Annotated[int, typer.Option(help="Asked after this turn; after the last without it.", min=0)] = 0,
-        apart: Annotated[bool, typer.Option("--apart", help="Asked in a new conversation of the user's.")] = False,
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        json: AsJson = False,
-    ) -> None:
-        """Pin a question onto a conversation: what a right prompt holds, to be checked from now on."""
-        from memory.stores.sql import Store
-        from sessions import questions
-
-        with Store.open(store) as opened:
-            scope = scope_of(opened, user, conversation, None)
-            wanted = questions.Pinned(
-                question, scope.user, scope.conversation, kind, tuple(expect or ()), tuple(never or ()),
-                tuple(evidence or ()), turn, apart,
-            )  # fmt: skip
-            kept = questions.pin(opened, wanted)
-        _json({"name": kept.name, **kept.to_dict()}) if json else terminal.line(f"pinned {kept.name}")
-
-    @app.command()
-    def unpin(
-        names: Annotated[list[str], typer.Argument(help="As `workbench check` names them.")],
-        store: StoreAt = None,
-        json: AsJson = False,
-    ) -> None:
-        """Take pinned questions out again."""
-        from memory.stores.sql import Store
-        from sessions import questions
-
-        with Store.open(store) as opened:
-            gone = questions.unpin(opened, *names)
-        _json(questions.rows(gone)) if json else terminal.line(f"unpinned {', '.join(each.name for each in gone)}")
-
-    @app.command()
-    def check(
-        file: Annotated[
-            str | None, typer.Argument(help="A file of questions, or demo; those pinned in the store without it.")
-        ] = None,
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        sets: Sets = None,
-        accept: Annotated[bool, typer.Option("--accept", help="What is lost now counts as lost from here on.")] = False,
-        json: AsJson = False,
-    ) -> None:
-        """Ask the pinned questions, without a model. Exit code 1 where one is lost that was won in the last run."""
-        from memory.stores.sql import Store
-        from sessions.pinned import check as asked
-
-        with Store.open(store) as opened:
-            made = asked(
-                opened, _file(file), user=user, conversation=conversation,
-                settings=settings_of(sets) if sets else None, accept=accept,
-            )  # fmt: skip
-        if json:
-            _json(made.to_dict())
-        else:
-            _told(made)
-        if made.regressions and not accept:
-            raise typer.Exit(1)
+    with Store.open(store) as opened:
+        scope = scope_of(opened, user, conversation, None)
+        wanted = questions.Pinned(
+            question, scope.user, scope.conversation, kind, tuple(expect or ()), tuple(never or ()),
+            tuple(evidence or ()), turn, apart,
+        )  # fmt: skip
+        kept = questions.pin(opened, wanted)
+    terminal.json({"name": kept.name, **kept.to_dict()}) if json else terminal.line(f"pinned {kept.name}")
 
 
-def _figures(app: typer.Typer, scope_of: ScopeOf, settings_of: SettingsOf) -> None:
-    @app.command()
-    def score(
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        run: Run = None,
-        profile: Annotated[
-            str, typer.Option(help="knowledge base, support, companion or writing: what weighs how much.")
-        ] = "knowledge base",
-        per: Annotated[str, typer.Option(help="Of the trend: so many turns, or day.")] = "20",
-        json: AsJson = False,
-    ) -> None:
-        """A scorecard of a run: each score a figure with its n and a mark from 1 to 5, and its trend."""
-        from memory.stores.sql import Store
-        from sessions.scores import scorecard
+def unpin(
+    names: Annotated[list[str], typer.Argument(help="As `workbench check` names them.")],
+    store: StoreAt = None,
+    json: AsJson = False,
+) -> None:
+    """Take pinned questions out again."""
+    from memory.stores.sql import Store
+    from sessions import questions
 
-        with Store.open(store, readonly=True) as opened:
-            scope = scope_of(opened, user, conversation, run)
-            card = scorecard(opened, scope, profile=profile, every=int(per) if per.isdecimal() else per)
-        if json:
-            _json(card.to_dict())
-            return
-        terminal.line(card.line)
-        terminal.table(["score", "mark", "figure", "n", "what it is"], card.rows())
+    with Store.open(store) as opened:
+        gone = questions.unpin(opened, *names)
+    terminal.json(questions.rows(gone)) if json else terminal.line(f"unpinned {', '.join(each.name for each in gone)}")
 
-    @app.command()
-    def baselines(
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        sets: Sets = None,
-        price: Price = None,
-        json: AsJson = False,
-    ) -> None:
-        """Simpler memories on the same transcript at the same budget: tokens, calls, evidence, money. No model."""
-        from memory.stores.sql import Store
-        from memory.stores.vector_source import StoredVectors
-        from sessions.baselines import baselines as compared
 
-        with Store.open(store, readonly=True) as opened:
-            scope = scope_of(opened, user, conversation, None)
-            settings = settings_of(sets) if sets else opened.state(scope).settings
-            found = compared(
-                (opened, scope), settings, vectors=StoredVectors(opened), usd_per_million=price,
-                say=_quiet if json else terminal.aside,
-            )  # fmt: skip
-        if json:
-            _json(found.to_dict())
-            return
-        terminal.line(repr(found))
-        terminal.table(found.HEAD, found.lines())
+def check(
+    file: Annotated[
+        str | None, typer.Argument(help="A file of questions, or demo; those pinned in the store without it.")
+    ] = None,
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    sets: Sets = None,
+    accept: Annotated[bool, typer.Option("--accept", help="What is lost now counts as lost from here on.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Ask the pinned questions, without a model. Exit code 1 where one is lost that was won in the last run."""
+    from memory.stores.sql import Store
+    from sessions.pinned import check as asked
 
-    @app.command()
-    def bill(
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        run: Run = None,
-        price: Price = None,
-        json: AsJson = False,
-    ) -> None:
-        """What it cost to carry each page and fact in the prompts, against how often it was used."""
-        from memory.stores.sql import Store
-        from sessions.bill import bill as made
+    with Store.open(store) as opened:
+        made = asked(
+            opened, _file(file), user=user, conversation=conversation,
+            settings=settings_of(sets) if sets else None, accept=accept, keep=accept or file != DEMO,
+        )  # fmt: skip
+    if json:
+        terminal.json(made.to_dict())
+    else:
+        _told(made)
+    if made.regressions and not accept:
+        raise typer.Exit(1)
 
-        with Store.open(store, readonly=True) as opened:
-            found = made(opened, scope_of(opened, user, conversation, run), usd_per_million=price)
-        if json:
-            _json(found.to_dict())
-            return
-        terminal.line(repr(found))
-        terminal.table(found.HEAD, found.rows()[:30])
 
-    @app.command()
-    def compare(
-        question: Annotated[
-            str, typer.Argument(help="Asked twice: with the memory, and with the last messages alone.")
-        ],
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        llm: Annotated[str, typer.Option(help="By its LiteLLM name; the conversation's own without it.")] = "",
-        choice: Annotated[int | None, typer.Option(help="1, 2, or 0 for neither; asked for without it.")] = None,
-        json: AsJson = False,
-    ) -> None:
-        """Two replies without their names; you choose, it is recorded, and then you are told which had the memory."""
-        import secrets
+def score(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    profile: Annotated[
+        str, typer.Option(help="knowledge base, support, companion or writing: what weighs how much.")
+    ] = "knowledge base",
+    per: Annotated[str, typer.Option(help="Of the trend: so many turns, or day.")] = "20",
+    json: AsJson = False,
+) -> None:
+    """A scorecard of a run: each score a figure with its n and a mark from 1 to 5, and its trend."""
+    from memory.stores.sql import Store
+    from sessions.scores import scorecard
 
-        from memory.stores.sql import Store
-        from sessions import blind
+    with Store.open(store, readonly=True) as opened:
+        scope = scope_of(opened, user, conversation, run)
+        card = scorecard(opened, scope, profile=profile, every=int(per) if per.isdecimal() else per)
+    if json:
+        terminal.json(card.to_dict())
+        return
+    terminal.line(card.line)
+    terminal.table(["score", "mark", "figure", "n", "what it is"], card.rows())
 
-        with Store.open(store) as opened:
-            scope = scope_of(opened, user, conversation, None)
-            shown = blind.pair(opened, scope, question, is_swapped=bool(secrets.randbelow(2)), llm=llm)
-            if not json:
-                terminal.table(["", "reply"], [[n, reply] for n, reply in enumerate(shown.replies, 1)])
-            chosen = typer.prompt("Which is better? 1, 2, or 0", type=int) if choice is None else choice
-            made = blind.choose(opened, scope, shown, chosen)
-        if json:
-            _json({**made.to_dict(), "replies": list(shown.replies)})
-            return
-        terminal.line(f"you chose {made.chosen}: the first had the {made.first}, the second the {made.second}")
+
+def baselines(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    sets: Sets = None,
+    price: Price = None,
+    json: AsJson = False,
+) -> None:
+    """Simpler memories on the same transcript at the same budget: tokens, calls, evidence, money. No model."""
+    from memory.stores.sql import Store
+    from memory.stores.vector_source import StoredVectors
+    from sessions.baselines import baselines as compared
+
+    with Store.open(store, readonly=True) as opened:
+        scope = scope_of(opened, user, conversation, None)
+        settings = opened.state(scope).settings.but(**changes_of(sets))
+        found = compared(
+            (opened, scope), settings, vectors=StoredVectors(opened), usd_per_million=price,
+            say=_quiet if json else terminal.aside,
+        )  # fmt: skip
+    if json:
+        terminal.json(found.to_dict())
+        return
+    terminal.line(repr(found))
+    terminal.table(found.HEAD, found.lines())
+
+
+def bill(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    price: Price = None,
+    json: AsJson = False,
+) -> None:
+    """What it cost to carry each page and fact in the prompts, against how often it was used."""
+    from memory.stores.sql import Store
+    from sessions.bill import bill as made
+
+    with Store.open(store, readonly=True) as opened:
+        found = made(opened, scope_of(opened, user, conversation, run), usd_per_million=price)
+    if json:
+        terminal.json(found.to_dict())
+        return
+    terminal.line(repr(found))
+    terminal.table(found.HEAD, found.rows()[:30])
+
+
+def compare(
+    question: Annotated[str, typer.Argument(help="Asked twice: with the memory, and with the last messages alone.")],
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    llm: Annotated[str, typer.Option(help="By its LiteLLM name; the conversation's own without it.")] = "",
+    choice: Annotated[int | None, typer.Option(help="1, 2, or 0 for neither; asked for without it.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Two replies without their names; you choose, it is recorded, and then you are told which had the memory."""
+    import secrets
+
+    from memory.stores.sql import Store
+    from sessions import blind
+
+    with Store.open(store) as opened:
+        scope = scope_of(opened, user, conversation, None)
+        shown = blind.pair(opened, scope, question, is_swapped=bool(secrets.randbelow(2)), llm=llm)
+        if not json:
+            terminal.table(["", "reply"], [[n, reply] for n, reply in enumerate(shown.replies, 1)])
+        chosen = typer.prompt("Which is better? 1, 2, or 0", type=int) if choice is None else choice
+        made = blind.choose(opened, scope, shown, chosen)
+    if json:
+        terminal.json({**made.to_dict(), "replies": list(shown.replies)})
+        return
+    terminal.line(f"you chose {made.chosen}: the first had the {made.first}, the second the {made.second}")
 
 
 def _file(named: str | None) -> Path | None:
@@ -249,8 +225,3 @@ def _told(made: Any) -> None:
 
 
 def _quiet(_: str) -> None: ...
-
-
-def _json(value: Any) -> None:
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    sys.stdout.write(text + "\n")

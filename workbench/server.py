@@ -40,6 +40,7 @@ from memory.journal import utc_now
 from memory.stores.sql import Store, default_path
 from workbench.access import DEVELOPER_HEADER, GATE_VARIABLE, ONLY_VARIABLE, REVIEWER_HEADER
 from workbench.app import NAVIGATION
+from workbench.listeners import AGAIN, Listeners
 from workbench.pyvis_graph import CODE_PATH, library
 from workbench.review_link import PARAMETER, LinkRefused, Reviewer, key_of, opened
 from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, warm
@@ -51,7 +52,6 @@ COOKIE = "memory_workbench"
 REVIEW_COOKIE = "memory_workbench_review"
 OPEN_PATH = "/_stcore/health"
 LOOK_S = 0.4  # how often the store is looked at while a page is open
-BEAT_S = 15.0  # a comment at least so often, so that a dead connection is noticed
 MISSING_S = 2.0  # how often a store that cannot be read is tried again
 
 
@@ -210,38 +210,26 @@ class Pulse:
 
     def __init__(self, store: Path) -> None:
         self._path = store
-        self._listeners: set[asyncio.Queue[bytes | None]] = set()
+        self._listeners = Listeners()
         self._task: asyncio.Task[None] | None = None
         self._seq = -1
         self._versions: dict[int, int] = {}
-        self._closed = False
 
     async def stream(self, request: Request) -> Response:
-        return StreamingResponse(self._listen(), media_type="text/event-stream", headers=STREAMED)
+        events = self._listeners.listen(self._greeting)
+        return StreamingResponse(events, media_type="text/event-stream", headers=STREAMED)
 
-    async def _listen(self) -> AsyncIterator[bytes]:
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._listeners.add(queue)
-        try:
-            if self._task is None or self._task.done():
-                self._task = asyncio.create_task(self._watch())
-            elif self._seq >= 0:
-                yield self._event(self._versions)
-            yield b"retry: 1000\n\n"
-            while not self._closed:
-                try:
-                    message = await asyncio.wait_for(queue.get(), BEAT_S)
-                except TimeoutError:
-                    message = b": still here\n\n"
-                if message is None:
-                    return
-                yield message
-        finally:
-            self._listeners.discard(queue)
+    def _greeting(self) -> list[bytes]:
+        """Everything as it is now, where that is known; else the first look tells it."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+        elif self._seq >= 0:
+            return [self._event(self._versions), AGAIN]
+        return [AGAIN]
 
     async def _watch(self) -> None:
         """Until nobody listens: look, and tell when something was committed."""
-        while self._listeners and not self._closed:
+        while self._listeners and not self._listeners.is_closed:
             try:
                 store = Store.open(self._path, readonly=True)
             except EngineError:  # not made yet, or damaged: the page itself says so
@@ -253,7 +241,7 @@ class Pulse:
 
     async def _follow(self, store: Store) -> None:
         watch, seen = store.watcher(), -1
-        while self._listeners and not self._closed:
+        while self._listeners and not self._listeners.is_closed:
             now = watch()
             if now != seen:
                 seen = now
@@ -266,20 +254,14 @@ class Pulse:
         moved = {key: version for key, version in versions.items() if self._versions.get(key) != version}
         if seq != self._seq or moved:
             self._seq, self._versions = seq, versions
-            self._tell(self._event(moved))
+            self._listeners.tell(self._event(moved))
 
     def _event(self, versions: dict[int, int]) -> bytes:
         body = orjson.dumps({"seq": self._seq, "versions": versions}, option=orjson.OPT_NON_STR_KEYS)
         return b"id: %d\ndata: %s\n\n" % (self._seq, body)
 
-    def _tell(self, message: bytes | None) -> None:
-        for queue in self._listeners:
-            queue.put_nowait(message)
-
     def close(self) -> None:
-        """End every connection: a server that is told to stop waits for them."""
-        self._closed = True
-        self._tell(None)
+        self._listeners.close()
 
 
 @asynccontextmanager

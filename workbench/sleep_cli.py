@@ -6,26 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
 from memory.consolidation import KINDS, Consolidation, Row, Rules
 from memory.errors import NotFound
 from workbench import terminal
+from workbench.options import AsJson, StoreAt
+from workbench.options import OneUser as User
 from workbench.terminal import out
 
 if TYPE_CHECKING:
     from memory.sleep import Applied, Sleep
-
-StoreAt = Annotated[
-    Path | None,
-    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
-]
-User = Annotated[str, typer.Option("--user", "-u", help="Whose memory.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def mount(app: typer.Typer) -> None:
@@ -62,7 +55,7 @@ def consolidate(
         rows = _wanted(preview, row, kind, lossless=lossless)
         applied = sleep.apply(preview, [each.number for each in rows], by=user) if apply else None
         if json:
-            _json({"due": reason, **_told(preview, rows, applied)})
+            terminal.json({"due": reason, **_told(preview, rows, applied)})
         else:
             _lay_out(preview, rows, applied, reason)
     finally:
@@ -88,7 +81,7 @@ def summaries(
             sleep.summarise()
         lines = _found(sleep, question) if question else _standing(sleep)
         if json:
-            _json(lines)
+            terminal.json(lines)
             return
         keys = ("summary", "level", "turns", "day", "pages", "by", "text")
         shown = [key for key in keys if lines and key in lines[0]]
@@ -183,10 +176,6 @@ def _found(sleep: Sleep, question: str) -> list[dict[str, Any]]:
 
 def _tell(value: dict[str, Any], words: str, *, json: bool) -> None:
     if json:
-        _json(value)
+        terminal.json(value)
     else:
         out.print(terminal.plain(words, "dim"))
-
-
-def _json(value: object) -> None:
-    out.file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")

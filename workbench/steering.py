@@ -7,18 +7,18 @@ It holds names and numbers of an address, never words of a conversation; who may
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
 import psutil
 
+from workbench.listeners import AGAIN, Listeners
+
 STEERED_VARIABLE = "MEMORY_WORKBENCH_STEERED"  # set where a notebook steers
-BEAT_S = 15.0  # a comment at least so often, so that a dead connection is noticed
 LOOK_S = 0.5  # how often owners are looked at
 CHOSEN = ("fact", "page", "bookmark", "turn")  # what a reader can point at; the first that stands in an address counts
 
@@ -68,11 +68,10 @@ def this_process(linger_s: float = 0.0) -> Owner:
 class Steering:
     def __init__(self) -> None:
         self._selection: Selection | None = None
-        self._pages: set[asyncio.Queue[bytes | None]] = set()
+        self._pages = Listeners()
         self._pending: bytes | None = None
         self._owners: set[Owner] = set()
         self._seen: dict[Owner, float] = {}  # when each owner was there last
-        self._closed = False
 
     # ── the reader ────────────────────────────────────────────────────────────────────────────────────
 
@@ -93,35 +92,21 @@ class Steering:
         """Send every open page there, or the first that opens; how many heard it."""
         message = b"event: goto\ndata: %s\n\n" % orjson.dumps(dict(target))
         self._pending = None if self._pages else message
-        for queue in self._pages:
-            queue.put_nowait(message)
+        self._pages.tell(message)
         return len(self._pages)
 
-    async def listen(self) -> AsyncIterator[bytes]:
+    def listen(self) -> AsyncIterator[bytes]:
         """The stream of one page."""
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._pages.add(queue)
-        try:
-            yield b"retry: 1000\n\n"
-            if self._pending is not None:
-                waiting, self._pending = self._pending, None
-                yield waiting
-            while not self._closed:
-                try:
-                    message = await asyncio.wait_for(queue.get(), BEAT_S)
-                except TimeoutError:
-                    message = b": still here\n\n"
-                if message is None:
-                    return
-                yield message
-        finally:
-            self._pages.discard(queue)
+        return self._pages.listen(self._greeting)
+
+    def _greeting(self) -> Iterator[bytes]:
+        yield AGAIN
+        if self._pending is not None:
+            waiting, self._pending = self._pending, None
+            yield waiting
 
     def close(self) -> None:
-        """End every connection: a server that is told to stop waits for them."""
-        self._closed = True
-        for queue in self._pages:
-            queue.put_nowait(None)
+        self._pages.close()
 
     # ── owners ────────────────────────────────────────────────────────────────────────────────────────
 

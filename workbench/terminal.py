@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +48,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for line in lines:
         laid.add_row(*map(plain, line))
     out.print(laid)
+
+
+def json(value: object) -> None:
+    """One document, for programs: nothing else is printed beside it."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
+    sys.stdout.write(text + "\n")
 
 
 def line(words: object) -> None:

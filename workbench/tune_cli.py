@@ -5,112 +5,98 @@ Parses, calls, lays out.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
 from workbench import terminal
+from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.scope import Scope
     from memory.settings import Settings
-    from memory.stores.sql import Store
 
-StoreAt = Annotated[
-    Path | None,
-    typer.Option("--store", envvar="WORKBENCH_STORE", help="The store's folder; the user's data folder without it."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
-Conversation = Annotated[str | None, typer.Option("--conversation", "-c", help="Which conversation.")]
-Run = Annotated[str | None, typer.Option("--run", help="live, recorded or replay-…; the main run without it.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="A setting: name=value; see `workbench settings`.")]
 File = Annotated[Path | None, typer.Option("--settings", help="Settings as a .toml or .json file.")]
 SHOWN = 20  # rows
 
 
-def register(
-    app: typer.Typer,
-    scope_of: Callable[[Store, str | None, str | None, str | None], Scope],
-    assigned: Callable[[Sequence[str] | None], dict[str, Any]],
+def mount(app: typer.Typer) -> None:
+    """Adds the commands of this file."""
+    app.command()(tune)
+    app.command("what-if")(what_if)
+
+
+def tune(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    sets: Sets = None,
+    settings: File = None,
+    preset: Annotated[str | None, typer.Option(help="A named set: support, companion, writing, …")] = None,
+    json: AsJson = False,
 ) -> None:
-    """The commands of this file, with the shared ways to read a scope and settings."""
+    """What other settings would have done to a conversation, replayed; and where its lines of retrieval stand."""
+    from memory.stores.sql import Store
+    from sessions.effect import compared
+    from sessions.presets import preset as named
+    from sessions.presets import values
+    from sessions.replay import identified
+    from sessions.thresholds import thresholds
+    from workbench.replaying import source_of
 
-    @app.command()
-    def tune(
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        sets: Sets = None,
-        settings: File = None,
-        preset: Annotated[str | None, typer.Option(help="A named set: support, companion, writing, …")] = None,
-        json: AsJson = False,
-    ) -> None:
-        """What other settings would have done to a conversation, replayed; and where its lines of retrieval stand."""
-        from memory.stores.sql import Store
-        from sessions.effect import compared
-        from sessions.presets import preset as named
-        from sessions.presets import values
-        from sessions.replay import identified
-        from sessions.thresholds import thresholds
-        from workbench.replaying import source_of
+    changes = {**(named(preset) if preset else {}), **(values(settings) if settings else {}), **changes_of(sets)}
+    with Store.open(store, readonly=True) as opened:
+        scope = scope_of(opened, user, conversation, None)
+        before = opened.state(scope).settings
+        made = compared(identified((opened, source_of(opened, scope))), before, before.but(**changes))
+        lines = thresholds(made.replays[1])
+    if json:
+        terminal.json({**made.to_dict(), "thresholds": lines.to_dict()})
+        return
+    terminal.line(repr(made))
+    terminal.table(["", "before", "after"], [[n.replace("_", " "), _n(a), _n(b)] for n, a, b in made.figures()])
+    rows = [[f"{t.turn}-{t.last_turn}", t.before, t.after, t.says] for t in made.turns[:SHOWN]]
+    terminal.table(["turns", "before", "after", "why"], rows)
+    moved = [[a.posed.question, a.posed.turn or "end", a.before, a.after] for a in made.answers if a.moved]
+    terminal.table(["question", "turn", "before", "after"], moved[:SHOWN])
+    terminal.table(
+        ["line", "now", "suggested", "would miss", "of", "needless pages", "left out"],
+        [[s.setting, s.now, s.value, s.missed, s.n, s.needless, s.held_out] for s in lines.suggestions],
+    )
 
-        changes = {**(named(preset) if preset else {}), **(values(settings) if settings else {}), **assigned(sets)}
-        with Store.open(store, readonly=True) as opened:
-            scope = scope_of(opened, user, conversation, None)
-            before = opened.state(scope).settings
-            made = compared(identified((opened, source_of(opened, scope))), before, before.but(**changes))
-            lines = thresholds(made.replays[1])
-        if json:
-            _json({**made.to_dict(), "thresholds": lines.to_dict()})
-            return
-        terminal.line(repr(made))
-        terminal.table(["", "before", "after"], [[n.replace("_", " "), _n(a), _n(b)] for n, a, b in made.figures()])
-        rows = [[f"{t.turn}-{t.last_turn}", t.before, t.after, t.says] for t in made.turns[:SHOWN]]
-        terminal.table(["turns", "before", "after", "why"], rows)
-        moved = [[a.posed.question, a.posed.turn or "end", a.before, a.after] for a in made.answers if a.moved]
-        terminal.table(["question", "turn", "before", "after"], moved[:SHOWN])
-        terminal.table(
-            ["line", "now", "suggested", "would miss", "of", "needless pages", "left out"],
-            [[s.setting, s.now, s.value, s.missed, s.n, s.needless, s.held_out] for s in lines.suggestions],
-        )
 
-    @app.command("what-if")
-    def what_if(
-        turn: Annotated[int, typer.Argument(help="A turn of the step whose prompt is built anew.", min=1)],
-        sets: Sets = None,
-        without: Annotated[list[str] | None, typer.Option(help="Leave out a fact or a page: f3, p7.")] = None,
-        ask: Annotated[
-            bool, typer.Option("--ask", help="Ask the conversation's model both prompts; it may cost money.")
-        ] = False,
-        store: StoreAt = None,
-        user: User = None,
-        conversation: Conversation = None,
-        run: Run = None,
-        json: AsJson = False,
-    ) -> None:
-        """One turn's prompt with other settings, or without a fact or a page; and each part left out in turn."""
-        from memory.stores.sql import Store
-        from sessions.counterfactual import HEAD
-        from sessions.counterfactual import what_if as built
+def what_if(
+    turn: Annotated[int, typer.Argument(help="A turn of the step whose prompt is built anew.", min=1)],
+    sets: Sets = None,
+    without: Annotated[list[str] | None, typer.Option(help="Leave out a fact or a page: f3, p7.")] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask the conversation's model both prompts; it may cost money.")
+    ] = False,
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    json: AsJson = False,
+) -> None:
+    """One turn's prompt with other settings, or without a fact or a page; and each part left out in turn."""
+    from memory.stores.sql import Store
+    from sessions.counterfactual import HEAD
+    from sessions.counterfactual import what_if as built
 
-        with Store.open(store, readonly=True) as opened:
-            scope = scope_of(opened, user, conversation, run)
-            answers = _asking(opened.state(scope).settings) if ask else None
-            made = built(opened, scope, turn, settings=assigned(sets), without=without or (), answers=answers)
-        if json:
-            _json(made.to_dict())
-            return
-        terminal.line(repr(made))
-        terminal.table(["part", "in", "", "before", "after"], made.rows())
-        if made.replies:
-            terminal.table(["reply before", "reply after"], [list(made.replies)])
-        terminal.table(HEAD, made.lost_rows())
+    with Store.open(store, readonly=True) as opened:
+        scope = scope_of(opened, user, conversation, run)
+        answers = _asking(opened.state(scope).settings) if ask else None
+        made = built(opened, scope, turn, settings=changes_of(sets), without=without or (), answers=answers)
+    if json:
+        terminal.json(made.to_dict())
+        return
+    terminal.line(repr(made))
+    terminal.table(["part", "in", "", "before", "after"], made.rows())
+    if made.replies:
+        terminal.table(["reply before", "reply after"], [list(made.replies)])
+    terminal.table(HEAD, made.lost_rows())
 
 
 def _asking(settings: Settings) -> Callable[[Sequence[Mapping[str, Any]]], str]:
@@ -126,8 +112,3 @@ def _n(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
-
-
-def _json(value: Any) -> None:
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    sys.stdout.write(text + "\n")
