@@ -22,6 +22,7 @@ from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors, Vector
 
 NEAR = 400  # records before and after a search among which the rest of its step is looked for
+LIKE_K = 8  # questions that are shown
 MORE = 4  # times as many rows are looked at: of several runs of a conversation one is told
 KINDS = [kind.__name__ for kind in (MessageReceived, PagePagedIn, PagesRecalled, PagesUsed)]
 
@@ -96,7 +97,7 @@ def earlier(
     question: str,
     *,
     conversation: str | None = None,
-    k: int = 8,
+    k: int = LIKE_K,
     vectors: VectorSource | None = None,
 ) -> EarlierQuestions:
     """The `k` questions of this user most like this one. `vectors` None: the store's own.

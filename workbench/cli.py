@@ -335,13 +335,13 @@ def _ask_like(
     question: str, store: Path | None, user: str | None, conversation: str | None, k: int, json: bool
 ) -> None:
     """Of one user, in all conversations unless one is named."""
-    from memory.earlier import earlier
+    from memory.earlier import LIKE_K, earlier
     from memory.stores.sql import Store
 
     with Store.open(store) as opened:  # writable: what was logged since is indexed first
         named = bool(user) and conversation is None and bool(opened.streams(user))
         whose = user if user and named else scope_of(opened, user, conversation, None).user
-        found = earlier(opened, whose, question, conversation=conversation, **({"k": k} if k else {}))
+        found = earlier(opened, whose, question, conversation=conversation, k=k or LIKE_K)
         terminal.json(found.to_dict()) if json else terminal.earlier(found)
 
 
@@ -617,8 +617,8 @@ def delete(
         removed = opened.delete(user, conversation)
         copies = opened.copies()
     if json:
-        told = {"removed_events": removed, "copies": [str(c) for c in copies]}
-        terminal.json({**told, "facts": [f"f{n}" for n in learnt], "facts_were": ended})
+        went = {"removed_events": removed, "copies": [str(c) for c in copies]}
+        terminal.json({**went, "facts": [f"f{n}" for n in learnt], "facts_were": ended})
         return
     out.print(terminal.plain(f"deleted {conversation}: {removed} events and all its words"))
     if learnt:

@@ -301,8 +301,10 @@ class WorkbenchMagics(Magics):
         for found in (names.get("engine"), names.get("wb")):
             if isinstance(found, Engine):
                 return found
-            if hasattr(found, "goto") and hasattr(found, "place"):  # a Workbench, whose file is not loaded for this
-                return found.place
+            # a Workbench, whose file is not loaded for this
+            if found is not None and hasattr(found, "goto") and hasattr(found, "place"):
+                place: Place = found.place
+                return place
         raise UsageError(NO_ENGINE)
 
     @line_magic

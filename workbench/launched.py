@@ -122,9 +122,9 @@ def _forget(store: Path, server: Server) -> None:
 def started(store: Path, owner: Owner, *, port: int = 0, readonly: bool = False, proxied: bool = False) -> Server:
     """A new process that serves the store until its owners are gone. Raises NotOpened with what it said."""
     options = {"store": str(store), "port": port, "readonly": readonly, "proxied": proxied, "owner": asdict(owner)}
-    apart: dict[str, Any] = (
-        {"start_new_session": True} if os.name != "nt" else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    )  # what interrupts the kernel is not meant for the app
+    apart: dict[str, Any] = {"start_new_session": True}  # what interrupts the kernel is not meant for the app
+    if sys.platform == "win32":
+        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         process = subprocess.Popen(
             [sys.executable, "-c", CHILD],

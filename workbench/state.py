@@ -409,14 +409,17 @@ def _number(key: str) -> int | None:
 
 def view(make: Callable[..., V], here: Place, *args: Hashable) -> V:
     """`make(store, scope, *args)`, kept until this conversation, its user's memory or the store's words change."""
-    return _view(make, open_store(), here.scope, args, (here.stream.version, here.own_version, here.generation))
+    versions = (here.stream.version, here.own_version, here.generation)
+    kept: V = _view(make, open_store(), here.scope, args, versions)
+    return kept
 
 
 def seen(make: Callable[..., V], store: Store, scope: Scope, *args: Hashable) -> V:
     """The same for whoever has no address. Raises NotFound."""
     own = store.stream(Scope.own(scope.user))
     versions = (store.require(scope).version, own.version if own else 0, store.generation())
-    return _view(make, store, scope, args, versions)
+    kept: V = _view(make, store, scope, args, versions)
+    return kept
 
 
 @lru_cache(maxsize=100)

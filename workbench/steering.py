@@ -56,7 +56,8 @@ class Owner:
     def is_there(self) -> bool:
         try:
             process = psutil.Process(self.pid)
-            return abs(process.create_time() - self.made_at) < 1 and process.status() != psutil.STATUS_ZOMBIE
+            same = abs(process.create_time() - self.made_at) < 1
+            return bool(same and process.status() != psutil.STATUS_ZOMBIE)
         except psutil.Error:
             return False
 

@@ -118,7 +118,7 @@ def _js(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-class LiveWindow(anywidget.AnyWidget):  # type: ignore[misc]
+class LiveWindow(anywidget.AnyWidget):
     """The window of a conversation at `turn`; `selected` is the page that its reader clicked, else the window."""
 
     _esm = script()

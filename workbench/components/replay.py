@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from workbench.views.replay import Differs, ReplayView, RunLine, RunsView
 
 BASES = ("run", "defaults", *PRESETS)
-NAMED = {"eviction": EVICTION, "boundary": BOUNDARIES, "bookmarks": BOOKMARKS}
+NAMED: dict[str, Iterable[str]] = {"eviction": EVICTION, "boundary": BOUNDARIES, "bookmarks": BOOKMARKS}
 NUMBERS = ("window_tokens", "page_turns", "high_watermark", "low_watermark", "guest_steps")
 LOOK_S = 0.5
 ASKED_TO_DELETE = "_replay_delete"
@@ -217,7 +217,7 @@ def beside(view: ReplayView, say: Words) -> None:
         st.caption(say("replay.no_facts"))
 
 
-def _moved(by: int, say: Words) -> str:
+def _moved(by: float, say: Words) -> str:
     return f"+{say.number(by)}" if by > 0 else f"−{say.number(-by)}" if by else "0"
 
 
@@ -313,10 +313,15 @@ def _compared() -> tuple[str, ...]:
 
 
 def _pair(name: str, a: RunLine, b: RunLine, say: Words) -> Line:
-    one, other = (getattr(line, name, None) or getattr(line.figures, name, 0) for line in (a, b))
+    one, other = _figure(a, name), _figure(b, name)
     cells = (Cell(say(f"replay.of.{name}"), says=say(f"replay.of.{name}.says")), Cell(say.number(one)),
              Cell(say.number(other)), Cell(_moved(other - one, say)))  # fmt: skip
     return Line(name, cells)
+
+
+def _figure(line: RunLine, name: str) -> float:
+    value: float = getattr(line, name) if hasattr(line, name) else getattr(line.figures, name, 0)
+    return value
 
 
 def _between(a: RunLine, b: RunLine) -> dict[str, tuple[Any, Any]]:

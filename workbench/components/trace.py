@@ -194,11 +194,11 @@ def known(view: TurnView, say: Words) -> None:
             for row in outside:
                 note = say("known.dropped", name=row.name, why=say.reason(row.dropped))
                 facts([], key=f"left_{row.name}", title=row.text, note=note)
-    for row in view.old_values:
-        how = say("known.old.alarm" if row.alarm else f"known.old.{row.how}")
-        where = f"p{row.page}" if row.page else say("section.facts")
-        note = say("known.old", where=where, how=how, newer=row.newer, says=row.says)
-        facts([], key=f"old_{row.name}", title=f"{row.name} {row.said}", note=note)
+    for old in view.old_values:
+        how = say("known.old.alarm" if old.alarm else f"known.old.{old.how}")
+        where = f"p{old.page}" if old.page else say("section.facts")
+        note = say("known.old", where=where, how=how, newer=old.newer, says=old.says)
+        facts([], key=f"old_{old.name}", title=f"{old.name} {old.said}", note=note)
     if not view.facts:
         st.caption(say("trace.no_known"))
 
