@@ -16,7 +16,6 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from memory.facts import Candidate
 from memory.longterm import LongTerm
 from memory.stores.sql import Store
-from sessions.demo import load_demo
 
 TOKEN = "a-token-for-tests"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -61,11 +60,8 @@ def stopped(server: Server) -> int:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo") / "store"
-    with Store.open(path) as store:
-        load_demo(store)
-    return path
+def demo(tmp_path_factory: pytest.TempPathFactory, demo_copy: Callable[[Path], Path]) -> Path:
+    return demo_copy(tmp_path_factory.mktemp("demo") / "store")
 
 
 @pytest.fixture(scope="session")

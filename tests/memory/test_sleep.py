@@ -273,15 +273,13 @@ def test_every_ten_turns_have_a_summary_and_stand_in_a_chapter(talked, memory):
     assert sleep.summarise() == []
 
 
-def test_a_conversation_that_was_imported_is_summarised_and_found_as_one_that_was_held_here(store):
-    from sessions.demo import load_demo
-
-    load_demo(store)
-    move = Sleep(LongTerm.open(store, user="ana", conversation="house-move"))
-    written = move.summarise()
-    assert min(s.first for s in written if not s.level) == 1
-    assert move.find("the budget for the move")[0].pages
-    assert "page" in move.memory.graph.counts()
+def test_a_conversation_that_was_imported_is_summarised_and_found_as_one_that_was_held_here(tmp_path, demo_copy):
+    with Store.open(demo_copy(tmp_path / "demo")) as store:
+        move = Sleep(LongTerm.open(store, user="ana", conversation="house-move"))
+        written = move.summarise()
+        assert min(s.first for s in written if not s.level) == 1
+        assert move.find("the budget for the move")[0].pages
+        assert "page" in move.memory.graph.counts()
 
 
 def test_a_chapter_that_grew_gives_way_to_a_longer_one(talked, memory, time):

@@ -1,25 +1,30 @@
 """A store with both demo conversations, made once; and the app, run without a browser."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import workbench
-from memory.stores.sql import Store
-from sessions.demo import load_demo
 from workbench import state
 
 APP = Path(workbench.__file__).with_name("app.py")
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo") / "store"
-    with Store.open(path) as store:
-        load_demo(store)
-    return path
+def demo(tmp_path_factory: pytest.TempPathFactory, demo_copy: Callable[[Path], Path]) -> Path:
+    return demo_copy(tmp_path_factory.mktemp("demo") / "store")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_read_once() -> Iterator[None]:
+    """Streamlit reads what every installed package says of itself for each app that is tested: half of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from memory.settings import Settings
 from memory.stores.sql import Store
-from sessions.demo import demo_files, load_demo
+from sessions.demo import demo_files
 from sessions.readers import read
 from sessions.recording import Question, RecordedCall, RecordedRecall, RecordedTurn, Recording
 
@@ -23,10 +23,9 @@ def store(tmp_path: Path):
 
 
 @pytest.fixture(scope="session")
-def demo_store(tmp_path_factory: pytest.TempPathFactory):
+def demo_store(tmp_path_factory: pytest.TempPathFactory, demo_copy: Callable[[Path], Path]):
     """Both demo conversations as `workbench open --demo` makes them; tests of it change nothing."""
-    with Store.open(tmp_path_factory.mktemp("demo") / "store") as opened:
-        load_demo(opened)
+    with Store.open(demo_copy(tmp_path_factory.mktemp("demo") / "store")) as opened:
         yield opened
 
 

@@ -6,17 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from memory.stores.sql import Store
-from sessions.demo import load_demo
 from workbench.cli import app
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("why") / "store"
-    with Store.open(path) as store:
-        load_demo(store)
-    return path
+def demo(tmp_path_factory: pytest.TempPathFactory, demo_copy) -> Path:
+    return demo_copy(tmp_path_factory.mktemp("why") / "store")
 
 
 def ask(demo: Path, *words: str) -> str:

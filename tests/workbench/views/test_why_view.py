@@ -1,24 +1,20 @@
 """The Why view: scores against the line, the gates before it, the way of the words, and what to ask first."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from memory import Engine
 from memory.errors import BadMessage, NotFound
 from memory.stores.sql import Store
-from sessions.demo import load_demo
 from workbench.views.why import DEMO, Example, Scored, bins, examples, tried, why
 
 BUDGET = ("budget 5000", "What is my moving budget?", 70)
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    path: Path = tmp_path_factory.mktemp("why_view") / "store"
-    with Store.open(path) as store:
-        load_demo(store)
+def demo(tmp_path_factory, demo_copy):
+    with Store.open(demo_copy(tmp_path_factory.mktemp("why_view") / "store")) as store:
         yield store, store.main_run("ana", "house-move")
 
 

@@ -1,0 +1,31 @@
+"""What the tests of several folders share: the demo store, made once a run however many processes test."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory.stores.sql import Store
+from sessions.demo import load_demo
+
+
+@pytest.fixture(scope="session")
+def demo_copy(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Copies the store that `workbench open --demo` makes to a path; making it takes seconds, a copy none."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    made, whole = shared / "demo-made", shared / "demo-made.whole"
+    with (shared / "demo-made.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not whole.exists():
+            with Store.open(made) as store:
+                load_demo(store)
+            whole.touch()
+
+    def copy(to: Path) -> Path:
+        return Path(shutil.copytree(made, to))
+
+    return copy
