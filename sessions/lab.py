@@ -5,7 +5,11 @@ and leave as under demand paging, and each labelled question is asked once of wh
 resident is recalled: the pages outside are ranked for the question, and the first that fit come for that question
 alone (arXiv 2604.12376, withdrawn). No model is asked; whether one would recall at all is not measured here, nor is
 what it would answer. The engine itself is replayed by replay.py: this is its paging alone, so that a grid of hundreds
-of cells takes seconds. Words are as rare as in the whole conversation, pages that come later do not compete.
+of cells takes seconds. Words are as rare as in the whole conversation, pages that come later do not compete. Only a
+cell whose stubs a model names needs one: who asks for it passes `ask`.
+
+    cells = grid(boundaries=("fixed_10", "fixed_20"), evictions=("lru", "oracle"), budgets=(2_000, 4_000))
+    print(lab([talk_of(recording)], cells).best.cell.name)
 """
 
 from __future__ import annotations
@@ -15,43 +19,67 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
-from itertools import accumulate
+from importlib import import_module
+from itertools import accumulate, product
+from multiprocessing import get_context
+from os import getpid
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory import bookmarks, boundaries, show, tokens
+from memory import bookmarks, boundaries, show, templates, tokens
 from memory.errors import BadSetting, RecordingError, UnknownName
 from memory.eviction import EVICTION, Score, belady, ranked
 from memory.exchanges import Line
+from memory.keywords import Ask, Improved, improve_bookmarks
 from memory.lexical import TextIndex
 from memory.pages import Page
 from memory.retrieval import Compared, Index, Weighing, fusion
 from memory.settings import Settings
 from memory.show import Shown
 from memory.turns import MESSAGE_TOKENS, Turn
+from sessions.honesty import MODEL, OWN, SHIPPED, Honesty
+from sessions.questions import Pinned
 from sessions.recording import Recording
+from sessions.thresholds import LABEL, PINNED, RECALL, posed
 
 Ranks = Callable[[int], Sequence[int]]  # by question, from 0: pages, the best first
+Stubs = Mapping[int, str]  # by page
+Progress = Callable[[int, int], None]  # parts that are done, of how many
 
-VERSION = 1  # of the simulation: a cell kept by another one is worked out again
+DECIDES = (
+    "memory.boundaries",
+    "memory.eviction",
+    "memory.bookmarks",
+    "memory.retrieval",
+    "memory.lexical",
+    "memory.language",
+    "memory.tokens",
+    "sessions.lab",
+)  # what a kept cell was worked out by
 ORACLE = "oracle"
 CONTENT = "content"  # a recall by what stands on the pages
 PAGES_SHARE = 0.85  # of a token budget; the stubs have the rest, as in the engine
 RECALLS = (1, 3, 5)
 MESSAGELESS = tuple(name for name in EVICTION if name not in ("relevance", "cooperative"))  # these need a message
+MODELLESS = tuple(name for name in bookmarks.BOOKMARKS if name not in bookmarks.BY_MODEL)
+BATCH = 5  # pages a model names at once
+MESSAGE, ASKED_BACK = "message", "recall"  # categories of what is asked on the way
 END, SPREAD = "end", "spread"
 RESAMPLES = 500
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """One choice. `budget` is tokens for pages and stubs; with `pages` so many pages are resident instead."""
+    """One choice. `budget` is tokens for pages and stubs; with `pages` so many pages are resident instead.
+
+    Raises UnknownName, BadSetting for one that cannot be.
+    """
 
     boundary: str = "fixed_10"
     eviction: str = "lru"
@@ -59,6 +87,7 @@ class Cell:
     budget: int = 4_000
     pages: int = 0
     asked: str = END  # all after the last turn; or spread: each at a turn drawn by seed, after its evidence
+    template: str = ""  # what a model looks for, where it makes the stubs
 
     def __post_init__(self) -> None:
         if self.eviction not in (*MESSAGELESS, ORACLE):
@@ -67,13 +96,38 @@ class Cell:
             raise UnknownName("way to recall", self.recall, (CONTENT, *bookmarks.BOOKMARKS))
         if self.asked not in (END, SPREAD):
             raise UnknownName("time to ask", self.asked, (END, SPREAD))
+        if (self.recall in bookmarks.BY_MODEL) != bool(self.template):
+            raise BadSetting(f"{self.recall!r} {'needs a' if not self.template else 'takes no'} bookmark template")
+        if self.template:
+            templates.named(self.template)
         if self.pages < 0 or (not self.pages and self.budget < 100):
             raise BadSetting(f"a cell needs a budget of 100 tokens or some pages, not {self.budget} and {self.pages}")
 
     @property
     def name(self) -> str:
         room = f"{self.pages} pages" if self.pages else f"{self.budget:,} tokens"
-        return f"{self.boundary} · {self.eviction} · {self.recall} · {room}"
+        recall = f"{self.recall} ({self.template})" if self.template else self.recall
+        return f"{self.boundary} · {self.eviction} · {recall} · {room}"
+
+
+def grid(
+    *,
+    boundaries: Sequence[str] = ("fixed_5", "fixed_10", "fixed_20", "exchange_5"),
+    evictions: Sequence[str] = ("lru", ORACLE),
+    recalls: Sequence[str] = (CONTENT,),
+    templates: Sequence[str] = ("entities",),
+    budgets: Sequence[int] = (2_000, 4_000, 8_000),
+    pages: Sequence[int] = (),
+    asked: str = END,
+) -> tuple[Cell, ...]:
+    """Every combination, at every budget; with `pages` so many pages instead of budgets. Templates are for stubs that
+    a model makes, so they multiply nothing else."""
+    rooms = [(4_000, k) for k in pages] or [(budget, 0) for budget in budgets]
+    named = [(r, t) for r in recalls for t in (templates if r in bookmarks.BY_MODEL else ("",))]
+    return tuple(
+        Cell(boundary, eviction, recall, budget, k, asked, template)
+        for boundary, (recall, template), eviction, (budget, k) in product(boundaries, named, evictions, rooms)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +153,7 @@ class Talk:
     def digest(self) -> str:
         """Names the words and the labels."""
         held = [(line.turn, line.role, line.speaker, line.text, str(line.said_at)) for line in self.lines]
-        asked = [(p.question, p.category, sorted(p.evidence)) for p in self.probes]
+        asked = [(p.question, p.category, sorted(p.evidence), p.at) for p in self.probes]
         return hashlib.sha256(json.dumps([held, asked], ensure_ascii=True).encode()).hexdigest()[:16]
 
 
@@ -119,18 +173,42 @@ class Outcome:
         return self.resident or 0 < self.place <= min(recalls, self.fitting)
 
 
-def talk_of(recording: Recording) -> Talk:
-    """Raises RecordingError where no question is labelled with turns that are there."""
+def talk_of(recording: Recording, pinned: Iterable[Pinned] = ()) -> Talk:
+    """Labelled messages ask where they are said, questions after the last turn; `pinned` ones where they were pinned.
+
+    Without any of these, what the model asked back is taken for a question. Raises RecordingError where nothing is
+    asked that turns of it answer.
+    """
     lines = tuple(Line(t.number, t.role, t.text, t.speaker, t.said_at) for t in recording.turns)
-    known = {line.turn for line in lines}
-    probes = tuple(
-        Probe(q.question, q.category, frozenset(q.evidence) & known, lines[-1].turn)
-        for q in recording.questions
-        if known & set(q.evidence)
-    )
-    if not probes:
+    last = lines[-1].turn
+    on_the_way = posed(recording)
+    probes = [_probe(p.question, MESSAGE, p.evidence, p.turn - 1) for p in on_the_way if p.by == LABEL]
+    probes += [_probe(q.question, q.category, q.evidence, last) for q in recording.questions]
+    probes += [_probe(q.question, PINNED, q.evidence, min(q.turn or last, last)) for q in pinned if not q.is_apart]
+    if not any(p.evidence for p in probes):
+        probes = [_probe(p.question, ASKED_BACK, p.evidence, p.turn - 1) for p in on_the_way if p.by == RECALL]
+    kept = tuple(p for p in probes if p.evidence)
+    if not kept:
         raise RecordingError(f"{recording.conversation}: no question is labelled with the turns that answer it")
-    return talk(recording.conversation, lines, probes)
+    return talk(recording.conversation, lines, kept)
+
+
+def talks_of_locomo(file: Path, *, corrected: bool = False) -> tuple[list[Talk], int]:
+    """LoCoMo's conversations, all asked after the last turn; and how many of the labels used are known to be wrong."""
+    from sessions.retrieval_bench import read_talks
+
+    talks, wrong = [], 0
+    for n, known in enumerate(read_talks(file), 1):
+        labels = known.corrected if corrected else known.evidence
+        wrong += sum(used != right for used, right in zip(labels, known.corrected, strict=True))
+        asked = zip(known.questions, known.categories, labels, strict=True)
+        probes = tuple(Probe(question, category, turns, len(known.lines)) for question, category, turns in asked)
+        talks.append(talk(f"locomo {n}", known.lines, probes))
+    return talks, wrong
+
+
+def _probe(question: str, category: str, evidence: Iterable[int], at: int) -> Probe:
+    return Probe(question, category, frozenset(turn for turn in evidence if turn <= at), at)
 
 
 def talk(name: str, lines: tuple[Line, ...], probes: tuple[Probe, ...]) -> Talk:
@@ -141,14 +219,16 @@ def talk(name: str, lines: tuple[Line, ...], probes: tuple[Probe, ...]) -> Talk:
     )
     if len(turns) != len(lines):
         raise RecordingError(f"{name}: a turn has no time")
-    return Talk(name, lines, probes, turns)
+    return Talk(name, lines, tuple(sorted(probes, key=lambda p: p.at)), turns)
 
 
 def spread(talk: Talk, seed: int = 7) -> Talk:
-    """Each question at a turn drawn evenly between its last evidence and the end, in that order."""
+    """Each question at a turn drawn evenly between its last evidence and the end, in that order; what was asked on
+    the way stays where it was."""
     draw = random.Random(f"{seed} {talk.name}")
     last = talk.turns[-1].number
-    drawn = [replace(p, at=draw.randint(min(last, max(p.evidence) + 1), last)) for p in talk.probes]
+    drawn = [replace(p, at=draw.randint(min(last, max(p.evidence) + 1), last)) if p.at == last else p
+             for p in talk.probes]  # fmt: skip
     return replace(talk, probes=tuple(sorted(drawn, key=lambda p: p.at)))
 
 
@@ -271,13 +351,33 @@ def _ordered(numbers: NDArray[np.int64], totals: NDArray[Any]) -> tuple[int, ...
 
 def stubs_of(talk: Talk, pages: Sequence[Page], generator: str) -> dict[int, str]:
     """The keywords of each page's stub of at most 24 tokens; each page among all the others."""
-    texts = {line.turn: f"{line.label}: {line.text}" if line.label else line.text for line in talk.lines}
-    words = [bookmarks.PageWords(p.number, tuple(texts[t.number] for t in p.turns)) for p in pages]
+    words = _words_of(talk, pages)
     corpus = bookmarks.Corpus()
     for each in words:
         corpus.add(each)
-    made = {each.page: bookmarks.named(generator)(each, corpus) for each in words}
-    return {n: bookmarks.stub(n, keywords).partition(":")[2].rstrip("]") for n, keywords in made.items()}
+    return {each.page: _stub(each.page, bookmarks.named(generator)(each, corpus)) for each in words}
+
+
+def stubs_by_model(talk: Talk, pages: Sequence[Page], cell: Cell, ask: Ask) -> dict[int, str]:
+    """The same by a model. As in the engine, a rule's stub stays where no answer came that can be used."""
+    words, template = _words_of(talk, pages), templates.named(cell.template)
+    stubs = stubs_of(talk, pages, bookmarks.BY_MODEL[cell.recall])
+    is_batch = cell.recall == "llm_batch"
+    for start in range(0, len(words), BATCH if is_batch else 1):
+        part = words[start : start + (BATCH if is_batch else 1)]
+        for made in improve_bookmarks(part, ask, template, batch=is_batch, others=stubs):
+            if isinstance(made, Improved):
+                stubs[made.page] = _stub(made.page, made.keywords)
+    return stubs
+
+
+def _words_of(talk: Talk, pages: Sequence[Page]) -> list[bookmarks.PageWords]:
+    texts = {line.turn: f"{line.label}: {line.text}" if line.label else line.text for line in talk.lines}
+    return [bookmarks.PageWords(p.number, tuple(texts[t.number] for t in p.turns)) for p in pages]
+
+
+def _stub(page: int, keywords: Sequence[str]) -> str:
+    return bookmarks.stub(page, keywords).partition(":")[2].rstrip("]")
 
 
 def indexed(talk: Talk, pages: Sequence[Page]) -> Index:
@@ -318,6 +418,12 @@ class Result:
         """Of the questions without such a page, those whose first recalled page is right; None: there are none."""
         return _share(o.right(1) for o in self.outcomes if not o.resident) if self.faults else None
 
+    @property
+    def spent(self) -> float:
+        """Tokens a question: the window's room, and the first page that is recalled."""
+        recalled = _mean(o.tokens[0] for o in self.outcomes)
+        return recalled + (self.cell.budget if not self.cell.pages else 0)
+
     def split(self, recalls: int = 3) -> dict[str, int]:
         found = Counter("resident" if o.resident else "recallable" if o.right(recalls) else "lost"
                         for o in self.outcomes)  # fmt: skip
@@ -326,17 +432,17 @@ class Result:
     @property
     def categories(self) -> dict[str, dict[str, Any]]:
         """By category: n, end to end with one page and the interval of that."""
-        return {name: _interval([o.right(1) for o in self.outcomes if o.category == name])
+        return {name: interval([o.right(1) for o in self.outcomes if o.category == name])
                 for name in sorted({o.category for o in self.outcomes})}  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         recalled = [o.tokens for o in self.outcomes]
         return asdict(self.cell) | {
             "n": self.n,
-            "end_to_end": {str(k): _interval([o.right(k) for o in self.outcomes]) for k in RECALLS},
+            "end_to_end": {str(k): interval([o.right(k) for o in self.outcomes]) for k in RECALLS},
             "precision": None if self.precision is None else round(self.precision, 4),
             "whole": round(_share(o.whole for o in self.outcomes), 4),
-            "split": self.split(), "faults": self.faults, "regret": self.regret,
+            "split": self.split(), "faults": self.faults, "regret": self.regret, "spent": round(self.spent, 1),
             "recalled_tokens": {str(k): round(_mean(each[i] for each in recalled), 1) for i, k in enumerate(RECALLS)},
             "candidates": round(_mean(o.candidates for o in self.outcomes), 1),
             "by_category": self.categories,
@@ -345,11 +451,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Lab(Shown):
+    """A grid of cells over conversations."""
+
     results: tuple[Result, ...]
     conversations: int
     corpus_tokens: int  # of all pages, a conversation on average
-    labels: str = "raw labels"
-    weights: str = "the shipped weights, which were tuned on LoCoMo"
+    sizes: tuple[int, ...] = ()  # questions of each conversation, in the order of the outcomes
+    labels: str = OWN
+    wrong_labels: int | None = None
+    tuned: str = SHIPPED
 
     def __repr__(self) -> str:
         best = self.best
@@ -357,46 +467,59 @@ class Lab(Shown):
                 f"{best.end_to_end():.3f} with one page, {best.cell.name}>")  # fmt: skip
 
     @property
+    def real(self) -> tuple[Result, ...]:
+        """Without the oracle, which knows what will be asked; with it where there is nothing else."""
+        return tuple(r for r in self.results if r.cell.eviction != ORACLE) or self.results
+
+    @property
     def best(self) -> Result:
-        return max(self.results, key=Result.end_to_end)
+        return max(self.real, key=Result.end_to_end)
 
     @property
     def front(self) -> tuple[Result, ...]:
         """Cells than which none has more questions right with one page at as few tokens for pages and recall."""
         front: list[Result] = []
-        for each in sorted(self.results, key=lambda r: (_spent(r), -r.end_to_end())):
+        for each in sorted(self.real, key=lambda r: (r.spent, -r.end_to_end())):
             if not front or each.end_to_end() > front[-1].end_to_end():
                 front.append(each)
         return tuple(front)
 
     @property
-    def honesty(self) -> dict[str, str]:
+    def held_out(self) -> dict[str, Any] | None:
+        """The best cell chosen on all conversations but one, on that one, for each in turn; None of a single one."""
+        if len(self.sizes) < 2:
+            return None
+        ends = list(accumulate(self.sizes))
+        right: list[bool] = []
+        chosen: Counter[str] = Counter()
+        for start, end in zip((0, *ends), ends, strict=False):
+            best = max(self.real, key=lambda r: sum(o.right(1) for o in (*r.outcomes[:start], *r.outcomes[end:])))
+            chosen[best.cell.name] += 1
+            right += [o.right(1) for o in best.outcomes[start:end]]
+        return interval(right) | {"chosen": dict(chosen)}
+
+    @property
+    def honesty(self) -> Honesty:
         """What a figure of this lab is worth."""
+        budgets = [r.cell.budget for r in self.results if not r.cell.pages] or [0]
         candidates = _mean(o.candidates for r in self.results for o in r.outcomes)
-        return {
-            "questions": f"n = {self.best.n} in {self.conversations} conversations",
-            "candidates": f"up to {max(RECALLS)} pages out of {candidates:.0f}",
-            "context": f"budgets against {self.corpus_tokens:,} tokens of conversation",
-            "labels": self.labels,
-            "weights": self.weights,
-            "not measured": "whether a model would recall, and what it would answer",
-        }
+        return Honesty(self.best.n, self.conversations, max(RECALLS), candidates, (min(budgets), max(budgets)),
+                       self.corpus_tokens, self.labels, self.wrong_labels, self.tuned)  # fmt: skip
 
-    HEAD = ("cell", "n", "right with 1", "with 3", "first page", "resident", "recallable", "lost", "regret")
+    HEAD = ("cell", "n", "right with 1", "interval", "with 3", "with 5", "first page", "resident", "recallable", "lost",
+            "recalled tokens", "regret")  # fmt: skip
 
-    def lines(self) -> list[list[Any]]:
-        return [
-            [r.cell.name, r.n, f"{r.end_to_end():.3f}", f"{r.end_to_end(3):.3f}",
-             "–" if r.precision is None else f"{r.precision:.3f}", *r.split().values(), r.regret]
-            for r in self.results
-        ]  # fmt: skip
+    def lines(self, results: Sequence[Result] | None = None) -> list[list[Any]]:
+        """For a table, as HEAD names them; of all cells, or of these."""
+        return [_line(r) for r in (self.results if results is None else results)]
 
     def _html(self) -> str:
-        return show.rows("policy lab", self.honesty) + show.table(self.HEAD, self.lines())
+        return show.rows("policy lab", self.honesty.to_dict()) + show.table(self.HEAD, self.lines())
 
     def to_dict(self) -> dict[str, Any]:
-        return {"honesty": self.honesty, "cells": [r.to_dict() for r in self.results],
-                "front": [r.cell.name for r in self.front]}  # fmt: skip
+        return {"honesty": self.honesty.to_dict(), "best": self.best.cell.name, "held_out": self.held_out,
+                "front": [r.cell.name for r in self.front],
+                "cells": [r.to_dict() for r in self.results]}  # fmt: skip
 
     def to_df(self) -> Any:
         """One row a cell."""
@@ -405,26 +528,47 @@ class Lab(Shown):
         return pd.DataFrame([dict(zip(self.HEAD, line, strict=True)) for line in self.lines()])
 
 
-def lab(talks: Sequence[Talk], cells: Iterable[Cell], folder: Path | None = None, workers: int = 1) -> Lab:
-    """Every cell over every conversation, by words alone. What `folder` holds is not worked out again.
+def lab(
+    talks: Sequence[Talk],
+    cells: Iterable[Cell],
+    folder: Path | None = None,
+    workers: int = 1,
+    *,
+    ask: Ask | None = None,
+    llm: str = "",
+    progress: Progress = lambda done, of: None,
+    labels: str = "",
+    wrong_labels: int | None = None,
+) -> Lab:
+    """Every cell over every conversation, by words alone.
 
-    Raises UnknownName for a boundary that is not there, RecordingError without a conversation.
+    What `folder` holds is not worked out again; each part is kept as it is done, so a run that was cut off goes on.
+    `workers` are processes; `ask` asks the model `llm` for the cells whose stubs one makes. Raises UnknownName for a
+    boundary that is not there, RecordingError without a conversation, BadSetting for a cell that needs a model where
+    none is given.
     """
     wanted = tuple(dict.fromkeys(cells))
     if not talks or not wanted:
         raise RecordingError("the lab needs a conversation with labelled questions, and a cell")
-    for cell in wanted:
-        Settings.of(boundary=cell.boundary)
+    for boundary in dict.fromkeys(cell.boundary for cell in wanted):
+        boundaries.named((settings := Settings.of(boundary=boundary)).boundary, settings)
     needed = tuple(dict.fromkeys((*wanted, *(replace(c, eviction=ORACLE) for c in wanted))))
-    jobs = [(each, needed, folder) for each in talks]
-    if workers > 1:
-        with ProcessPoolExecutor(workers) as pool:
-            found = list(pool.map(_of_talk, *zip(*jobs, strict=True)))
-    else:
-        found = [_of_talk(*job) for job in jobs]
-    outcomes = {cell: tuple(o for each in found for o in each[cell]) for cell in needed}
-    results = tuple(result(cell, outcomes[cell], outcomes[replace(cell, eviction=ORACLE)]) for cell in wanted)
-    return Lab(results, len(talks), round(_mean(sum(t.tokens for t in each.turns) for each in talks)))
+    of_kind: dict[str, list[Cell]] = {}
+    for cell in needed:
+        of_kind.setdefault(cell.boundary, []).append(cell)
+    jobs = [_Job(n, each, tuple(kind), folder, llm) for n, each in enumerate(talks) for kind in of_kind.values()]
+    found: dict[Cell, dict[int, list[Outcome]]] = {cell: {} for cell in needed}
+    for done, (job, outcomes) in enumerate(_worked(jobs, workers, ask), 1):
+        for cell, made in outcomes.items():
+            found[cell][job.number] = made
+        progress(done, len(jobs))
+    every = {cell: tuple(o for n in range(len(talks)) for o in by[n]) for cell, by in found.items()}
+    results = tuple(result(cell, every[cell], every[replace(cell, eviction=ORACLE)]) for cell in wanted)
+    by_model = all(p.category == ASKED_BACK for each in talks for p in each.probes)
+    return Lab(
+        results, len(talks), round(_mean(sum(t.tokens for t in each.turns) for each in talks)),
+        tuple(len(each.probes) for each in talks), labels or (MODEL if by_model else OWN), wrong_labels,
+    )  # fmt: skip
 
 
 def result(cell: Cell, outcomes: Sequence[Outcome], oracle: Sequence[Outcome]) -> Result:
@@ -432,26 +576,91 @@ def result(cell: Cell, outcomes: Sequence[Outcome], oracle: Sequence[Outcome]) -
     return Result(cell, tuple(outcomes), regret)
 
 
-def _of_talk(talk: Talk, cells: Sequence[Cell], folder: Path | None) -> dict[Cell, list[Outcome]]:
-    place = folder / f"{talk.digest}-{VERSION}.json" if folder else None
-    kept = json.loads(place.read_text("utf-8")) if place and place.exists() else {}
-    lacking = [cell for cell in cells if _key(cell) not in kept]
-    for boundary in dict.fromkeys(cell.boundary for cell in lacking):
-        pages = paged(talk, boundary)
-        for asked in (END, SPREAD):
-            probes = (spread(talk) if asked == SPREAD else talk).probes
-            by: dict[str, Ranks] = {}
-            for cell in (c for c in lacking if (c.boundary, c.asked) == (boundary, asked)):
-                if cell.recall not in by:
-                    by[cell.recall] = _ranks(talk, pages, probes, cell.recall)
-                made = simulated(pages, probes, by[cell.recall], cell)
-                kept[_key(cell)] = [[getattr(o, f.name) for f in fields(Outcome)] for o in made]
-    if place and lacking:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_suffix(".draft")
-        draft.write_text(json.dumps(kept), "utf-8")
-        draft.replace(place)
-    return {cell: [_outcome(o) for o in kept[_key(cell)]] for cell in cells}
+@dataclass(frozen=True)
+class _Job:
+    """One conversation on pages of one kind."""
+
+    number: int
+    talk: Talk
+    cells: tuple[Cell, ...]
+    folder: Path | None
+    llm: str
+
+    @property
+    def place(self) -> Path | None:
+        """The file that keeps what came of it."""
+        kind = hashlib.sha256(f"{self.cells[0].boundary} {_code()}".encode()).hexdigest()[:12]
+        return self.folder / f"{self.talk.digest}-{kind}.json" if self.folder else None
+
+    def key(self, cell: Cell) -> str:
+        return json.dumps([asdict(cell), self.llm if cell.template else ""], sort_keys=True)
+
+    def kept(self) -> dict[str, Any]:
+        if not self.place or not self.place.exists():
+            return {}
+        try:
+            return dict(json.loads(self.place.read_text("utf-8")))
+        except ValueError as error:
+            raise RecordingError(f"{self.place} holds no results of the lab ({error}); delete it") from None
+
+    def lacking(self) -> tuple[Cell, ...]:
+        kept = self.kept()
+        return tuple(cell for cell in self.cells if self.key(cell) not in kept)
+
+
+@cache
+def _code() -> str:
+    """Names what the cells are worked out by: what another version kept is worked out again."""
+    sources = [Path(str(import_module(name).__file__)).read_bytes() for name in DECIDES]
+    return hashlib.sha256(b"".join(sources)).hexdigest()
+
+
+def _worked(jobs: Sequence[_Job], workers: int, ask: Ask | None) -> Iterator[tuple[_Job, dict[Cell, list[Outcome]]]]:
+    """In any order. A model is asked by this process alone."""
+    if workers < 2 or len(jobs) < 2:
+        yield from ((job, _done(job, _by_model(job, ask))) for job in jobs)
+        return
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(_done, job, _by_model(job, ask)): job for job in jobs}
+        for each in as_completed(waiting):
+            yield waiting[each], each.result()
+
+
+def _by_model(job: _Job, ask: Ask | None) -> dict[tuple[str, str], Stubs]:
+    """The stubs that a model makes for what is lacking, by generator and template."""
+    wanted = {(c.recall, c.template): c for c in job.lacking() if c.template}
+    if wanted and ask is None:
+        raise BadSetting("stubs of llm and llm_batch are made by a model, and none is named")
+    pages = paged(job.talk, job.cells[0].boundary) if wanted else []
+    return {name: stubs_by_model(job.talk, pages, cell, ask) for name, cell in wanted.items() if ask}
+
+
+def _done(job: _Job, by_model: Mapping[tuple[str, str], Stubs]) -> dict[Cell, list[Outcome]]:
+    kept, lacking = job.kept(), job.lacking()
+    if lacking:
+        pages = paged(job.talk, job.cells[0].boundary)
+        for asked in dict.fromkeys(cell.asked for cell in lacking):
+            probes = (spread(job.talk) if asked == SPREAD else job.talk).probes
+            by: dict[tuple[str, str], Ranks] = {}
+            for cell in (c for c in lacking if c.asked == asked):
+                name = (cell.recall, cell.template)
+                if name not in by:
+                    stubs = by_model.get(name)
+                    by[name] = by_stubs(stubs, probes) if stubs else _ranks(job.talk, pages, probes, cell.recall)
+                made = simulated(pages, probes, by[name], cell)
+                kept[job.key(cell)] = [[getattr(o, f.name) for f in fields(Outcome)] for o in made]
+        _keep(job.place, kept)
+    return {cell: [_outcome(o) for o in kept[job.key(cell)]] for cell in job.cells}
+
+
+def _keep(place: Path | None, kept: Mapping[str, Any]) -> None:
+    """Whole or not at all, also where two runs write at once."""
+    if place is None:
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    draft = place.with_suffix(f".{getpid()}.draft")
+    draft.write_text(json.dumps(kept), "utf-8")
+    draft.replace(place)
 
 
 def _ranks(talk: Talk, pages: Sequence[Page], probes: Sequence[Probe], recall: str) -> Ranks:
@@ -464,13 +673,13 @@ def _outcome(kept: Sequence[Any]) -> Outcome:
     return Outcome(**dict(zip((f.name for f in fields(Outcome)), kept, strict=True)) | {"tokens": tuple(kept[5])})
 
 
-def _key(cell: Cell) -> str:
-    return json.dumps(asdict(cell), sort_keys=True)
-
-
-def _spent(result: Result) -> float:
-    recalled = _mean(o.tokens[0] for o in result.outcomes)
-    return recalled + (result.cell.budget if not result.cell.pages else 0)
+def _line(r: Result) -> list[Any]:
+    told = interval([o.right(1) for o in r.outcomes])
+    return [
+        r.cell.name, r.n, f"{r.end_to_end():.3f}", f"{told['low']:.2f} to {told['high']:.2f}",
+        f"{r.end_to_end(3):.3f}", f"{r.end_to_end(5):.3f}", "–" if r.precision is None else f"{r.precision:.3f}",
+        *r.split().values(), round(_mean(o.tokens[0] for o in r.outcomes)), r.regret,
+    ]  # fmt: skip
 
 
 def _share(values: Iterable[bool]) -> float:
@@ -482,7 +691,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(found) / len(found) if found else 0.0
 
 
-def _interval(values: Sequence[bool]) -> dict[str, Any]:
+def interval(values: Sequence[bool]) -> dict[str, Any]:
     """Share, n, and where 95 of 100 bootstrap samples of the questions lie."""
     right = np.random.default_rng(1).binomial(len(values), _share(values), RESAMPLES) / len(values)
     low, high = np.quantile(right, [0.025, 0.975])

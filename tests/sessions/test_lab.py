@@ -6,7 +6,23 @@ from memory.errors import BadSetting, RecordingError, UnknownName
 from memory.exchanges import Line
 from memory.pages import Page
 from memory.turns import Turn
-from sessions.lab import Cell, Lab, Outcome, Probe, Result, lab, paged, simulated, spread, stubs_of, talk
+from sessions.lab import (
+    MESSAGE,
+    Cell,
+    Lab,
+    Outcome,
+    Probe,
+    Result,
+    grid,
+    lab,
+    paged,
+    simulated,
+    spread,
+    stubs_of,
+    talk_of,
+)
+from sessions.lab import talk as read
+from sessions.questions import Pinned
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 THINGS = ("zeppelin", "kangaroo", "marmalade", "violin", "glacier", "saxophone")
@@ -33,7 +49,7 @@ def small_talk(name: str = "small") -> object:
     )  # fmt: skip
     probes = tuple(Probe(f"What about the {thing}?", "one", frozenset({2 * n + 1}), 12)
                    for n, thing in enumerate(THINGS))  # fmt: skip
-    return talk(name, lines, probes)
+    return read(name, lines, probes)
 
 
 def test_two_frames_hold_the_last_two_pages_and_the_rest_is_recalled_in_order():
@@ -130,12 +146,14 @@ def test_the_front_holds_what_nothing_cheaper_beats():
     found = Lab((cost(300, 2), cost(100, 1), cost(200, 1), cost(400, 3)), 1, 10)
     assert [r.cell.budget for r in found.front] == [100, 300, 400]
     assert "n = 4" in repr(found)
-    assert "not measured" in found.honesty
+    assert "not measured" in found.honesty.to_dict()
 
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [({"eviction": "relevance"}, UnknownName), ({"recall": "telepathy"}, UnknownName), ({"budget": 3}, BadSetting),
+    [({"eviction": "relevance"}, UnknownName), ({"recall": "llm"}, BadSetting), ({"template": "intent"}, BadSetting),
+     ({"recall": "llm", "template": "odd"}, UnknownName), ({"recall": "telepathy"}, UnknownName),
+     ({"budget": 3}, BadSetting),
      ({"asked": "never"}, UnknownName)],
 )  # fmt: skip
 def test_a_cell_that_cannot_be_is_refused(wrong, error):
@@ -146,3 +164,84 @@ def test_a_cell_that_cannot_be_is_refused(wrong, error):
 def test_a_lab_without_a_conversation_is_an_error():
     with pytest.raises(RecordingError, match="labelled questions"):
         lab([], [Cell()])
+
+
+# ── a grid ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_grid_has_every_combination_and_templates_only_where_a_model_reads_them():
+    cells = grid(boundaries=["fixed_5"], evictions=["lru"], recalls=["content", "llm"],
+                 templates=["entities", "intent"], budgets=[1_000, 2_000])  # fmt: skip
+    assert [(c.recall, c.template, c.budget) for c in cells] == [
+        ("content", "", 1_000), ("content", "", 2_000), ("llm", "entities", 1_000), ("llm", "entities", 2_000),
+        ("llm", "intent", 1_000), ("llm", "intent", 2_000),
+    ]  # fmt: skip
+    assert {(c.pages, c.name) for c in grid(boundaries=["fixed_5"], evictions=["lru"], pages=[5])} == {
+        (5, "fixed_5 · lru · content · 5 pages")
+    }
+
+
+def test_a_run_that_was_cut_off_goes_on_with_what_is_lacking(tmp_path):
+    cells = grid(boundaries=["fixed_2", "fixed_5"], evictions=["lru"], budgets=[200])
+
+    def cut(done: int, of: int) -> None:
+        assert of == 2
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lab([small_talk()], cells, tmp_path, progress=cut)
+    (kept,) = tmp_path.iterdir()
+    written = kept.stat().st_mtime_ns
+    assert lab([small_talk()], cells, tmp_path) == lab([small_talk()], cells)
+    assert (kept.stat().st_mtime_ns, len(list(tmp_path.iterdir()))) == (written, 2)
+
+
+def test_a_file_that_holds_no_results_is_an_error(tmp_path):
+    lab([small_talk()], [Cell("fixed_2")], tmp_path)
+    (kept,) = tmp_path.iterdir()
+    kept.write_text("{", "utf-8")
+    with pytest.raises(RecordingError, match="delete it"):
+        lab([small_talk()], [Cell("fixed_2")], tmp_path)
+
+
+def test_the_oracle_is_a_reference_and_no_choice():
+    found = lab([small_talk()], grid(boundaries=["fixed_2"], evictions=["lru", "oracle"], budgets=[200]))
+    assert {r.cell.eviction for r in found.real} == {"lru"} == {r.cell.eviction for r in found.front}
+
+
+def test_the_best_cell_is_judged_on_conversations_that_did_not_choose_it():
+    def right(cell: Cell, *there: bool) -> Result:
+        return Result(cell, tuple(Outcome("", each, each, 0, 0, (0, 0, 0), 1) for each in there))
+
+    a, b = right(Cell(budget=1_000), True, True, False), right(Cell(budget=2_000), False, False, True)
+    held = Lab((a, b), 2, 10, (2, 1)).held_out
+    assert (held["value"], held["n"]) == (0.0, 3)  # the first conversation's best fails on the second, and back
+    assert held["chosen"] == {b.cell.name: 1, a.cell.name: 1}
+    assert Lab((a, b), 1, 10, (3,)).held_out is None
+
+
+def test_a_model_names_the_pages_where_one_is_asked_for():
+    asked = []
+
+    def ask(prompt: str, shape: object) -> str:
+        asked.append(prompt)
+        return '{"keywords": []}'
+
+    cell = Cell("fixed_5", "lru", "llm", 200, template="intent")
+    found = lab([small_talk()], [cell], ask=ask, llm="x")
+    assert len(asked) == 3
+    assert "what the user wants to reach" in asked[0]
+    assert found.best.n == 6
+    with pytest.raises(BadSetting, match="by a model"):
+        lab([small_talk()], [cell])
+
+
+def test_messages_ask_where_they_are_said_and_questions_at_the_end(talk):  # the recording of conftest
+    recording = talk(96)
+    made = talk_of(recording, [Pinned("What?", "ana", "talk", evidence=(5,), turn=50)])
+    assert [p.at for p in made.probes] == sorted(p.at for p in made.probes)
+    assert {p.at for p in made.probes if p.category == MESSAGE} == {
+        t.number - 1 for t in recording.turns if t.evidence and t.role == "user"
+    }
+    assert [(p.category, p.at) for p in made.probes if p.at in (50, 96)][-2:] == [("pinned", 50), ("single", 96)]
+    assert all(max(p.evidence) <= p.at for p in made.probes)
