@@ -7,6 +7,8 @@ import pytest
 
 from memory import Engine
 from memory.models.chat import Answer
+from memory.stores.sql import Store
+from sessions.blind import choices
 from tests.workbench.conftest import run
 
 
@@ -45,3 +47,28 @@ def test_scores_and_bill_are_one_document_each(place: Path):
     assert (card["profile"], card["steps"]) == ("support", 10)
     assert json.loads(run("bill", "--price", "1", "--store", place, "--json"))["cost_usd"] > 0
     assert "choose one of" in run("score", "--profile", "odd", "--store", place, ok=False)
+
+
+def test_baselines_set_simpler_memories_beside_ours(place: Path):
+    run("reindex", "--embedder", "hash", "--store", place)  # questions are asked by vectors that cost nothing
+    told = json.loads(run("baselines", "--store", place, "--price", "2", "--set", "window_tokens=1200", "--json"))
+    rows = {row["name"]: row for row in told["rows"]}
+    assert {"full history", "sliding window", "BM25", "ours"} <= set(rows)
+    assert told["budget"] == 1_200 - 200
+    assert rows["sliding window"]["tokens"] < rows["full history"]["tokens"]
+    assert all(row["over"] == 0 for name, row in rows.items() if name != "full history")
+    assert rows["ours"]["cost_usd"] == pytest.approx(rows["ours"]["tokens"] * 2 / 1_000_000)
+
+
+def test_a_comparison_names_the_two_only_after_the_choice_and_keeps_it(place: Path):
+    asked = ("compare", "Where is the blue folder with the lease?", "--store", place)
+    told = json.loads(run(*asked, "--choice", 2, "--json"))
+    assert {told["first"], told["second"]} == {"memory", "plain"}
+    assert told["chosen"] == told["second"]
+    assert "staircase" in told["replies"][[told["first"], told["second"]].index("memory")]
+    shown = run(*asked, "--choice", 0)
+    assert shown.index("reply") < shown.index("you chose neither")
+    with Store.open(place, readonly=True) as store:
+        kept = [each.chosen for each in choices(store, store.main_run("ana", "c"))]
+    assert kept == [told["chosen"], "neither"]
+    assert "choose 1 or 2" in run(*asked, "--choice", 7, ok=False)
