@@ -23,6 +23,7 @@ import streamlit as st
 from memory import errors
 from memory.errors import EngineError
 from memory.events import PagesRecalled
+from memory.models.offline import OFFLINE
 from memory.scope import LIVE, Scope
 from memory.stores.sql import Store
 from workbench import state
@@ -208,16 +209,16 @@ def advice(error: EngineError) -> str:
 
 
 @cache
-def load_model() -> threading.Thread:
-    """Once a process: load what says a message, while the reader still reads."""
+def load_model(with_litellm: bool) -> threading.Thread:
+    """Once a process: load what says a message, while the reader reads; the embedded responder needs no LiteLLM."""
     # No daemon: one that is cut in the middle of an import when Python ends keeps the lock, and the end waits for ever.
     # Said aloud, for a thread inherits it from the one that makes it, and the script's may be one.
-    thread = threading.Thread(target=_load, name="workbench-load", daemon=False)
+    thread = threading.Thread(target=_load, args=(with_litellm,), name="workbench-load", daemon=False)
     thread.start()
     return thread
 
 
-def _load() -> None:
+def _load(with_litellm: bool) -> None:
     end = time.monotonic() + PAINT_S
     while time.monotonic() < end and threading.main_thread().is_alive():
         time.sleep(0.05)
@@ -225,9 +226,10 @@ def _load() -> None:
     sys.meta_path.insert(0, guard)
     try:
         import_module("memory.engine")
-        from memory.models.chat import load
+        if with_litellm:
+            from memory.models.chat import load
 
-        load()
+            load()
     finally:
         sys.meta_path.remove(guard)
 
@@ -248,7 +250,7 @@ def box(here: Place | None, say: Words) -> None:
     if state.open_store().readonly:
         return
     if os.environ.get(state.PUSH_VARIABLE):  # our own server: it runs for long, and its process is ours to fill
-        load_model()
+        load_model(here is not None and state.settings_now(here)["llm"] != OFFLINE)
     user, conversation = (here.row.user, here.row.conversation) if here else FIRST
     now = utterance(user, conversation)
     text = st.chat_input(_placeholder(here, say), key="say", disabled=now is not None and not now.done)

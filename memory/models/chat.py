@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -101,7 +101,10 @@ def complete(
         shape = {"name": "answer", "strict": True, "schema": readable(schema)}
         request |= {"response_format": {"type": "json_schema", "json_schema": shape}, "drop_params": True}
     started = time.perf_counter()
-    heard = _streamed(request, on_text) if on_text else _whole(request)
+    if llm == OFFLINE:
+        heard = _embedded(request, on_text)
+    else:
+        heard = _streamed(request, on_text) if on_text else _whole(request)
     ms = (time.perf_counter() - started) * 1000
     text = readable(heard.text)
     calls = tuple(_tool_call(*call) for call in heard.calls)
@@ -164,8 +167,9 @@ class _Heard:
 
 
 def load() -> None:
-    """Import litellm and what its first call imports (7 s of CPU) now: by a call to the embedded responder."""
-    complete(OFFLINE, [{"role": "user", "content": "Hello."}], on_text=lambda piece: None)
+    """Import litellm and what its first call imports (7 s of CPU) now: by a call of the embedded responder."""
+    request = {"model": OFFLINE, "messages": [{"role": "user", "content": "Hello."}]}
+    _streamed(request, lambda piece: None)
 
 
 def litellm_ready() -> Any:
@@ -179,6 +183,20 @@ def litellm_ready() -> Any:
     litellm.disable_hf_tokenizer_download = True  # else it stalls for 24 s without a network
     offline.register()
     return litellm
+
+
+def _embedded(request: Mapping[str, Any], on_text: Callable[[str], None] | None) -> _Heard:
+    """The responder of this process, without LiteLLM, whose import would cost the first message seconds."""
+    response, usage = offline.answered(request["messages"], request)
+    heard = _Heard(text=response.text, finish_reason="stop", usage=SimpleNamespace(**usage))
+    if response.recall:
+        call = offline.call_of(response.recall, request["messages"])
+        heard.calls = [[call["id"], call["function"]["name"], call["function"]["arguments"]]]
+        heard.finish_reason = "tool_calls"
+    if on_text:
+        for piece in offline.pieces(response.text):
+            on_text(piece)
+    return heard
 
 
 def _whole(request: Mapping[str, Any]) -> _Heard:
@@ -281,6 +299,8 @@ def _used(heard: _Heard, request: Mapping[str, Any]) -> tuple[int, int]:
 
 def _entry(llm: str) -> Mapping[str, Any]:
     """The model's row in litellm's table, {} if there is none; litellm's own look-up may ask a server."""
+    if llm == OFFLINE:
+        return offline.ENTRY
     table = litellm_ready().model_cost
     provider, _, name = llm.partition("/")
     row = table.get(llm)
@@ -301,6 +321,8 @@ def price_of(llm: str, prompt_tokens: int, completion_tokens: int) -> float | No
 
 
 def _cost_usd(llm: str, prompt_tokens: int, completion_tokens: int, usage: Any) -> float | None:
+    if llm == OFFLINE:
+        return 0.0
     if "input_cost_per_token" not in _entry(llm):
         return None
     paid = litellm_ready().cost_per_token(

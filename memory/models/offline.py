@@ -4,8 +4,8 @@
 sentences by the rare terms they share with a question; it draws no conclusion, knows nothing about the world,
 and writes no sentence of its own beyond a few fixed ones. It does not learn, and it fills no JSON schemas.
 
-`register` makes it the LiteLLM provider `workbench`, so that messages, tools, streams, usage and callbacks
-are LiteLLM's own.
+The engine asks it by `heard`, in its own process: LiteLLM's import would cost the first message seconds.
+`register` makes it the LiteLLM provider `workbench` as well, for whoever calls it through LiteLLM.
 """
 
 from __future__ import annotations
@@ -19,14 +19,25 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import log
+from types import MappingProxyType
 from typing import Any
 
+from memory.errors import ModelError
 from memory.language import HAN, alike, sentences, terms
 from memory.tokens import count
 
 PROVIDER = "workbench"
 OFFLINE = "workbench/offline"
 WINDOW_TOKENS = 8_000
+ENTRY: Mapping[str, Any] = MappingProxyType(  # its row in LiteLLM's table
+    {
+        "litellm_provider": PROVIDER,
+        "mode": "chat",
+        "input_cost_per_token": 0.0,
+        "output_cost_per_token": 0.0,
+        "max_input_tokens": WINDOW_TOKENS,
+    }
+)
 
 ENOUGH = 0.55  # coverage of the question's terms below which a sentence is no answer
 NEAR = 0.8  # of the best score: a newer turn this close wins, it may be the changed value
@@ -503,6 +514,21 @@ def _quotable(text: str) -> str:
 # As a LiteLLM provider
 
 
+def answered(messages: Sequence[Message], options: Mapping[str, Any]) -> tuple[Response, dict[str, int]]:
+    """The response to a request as LiteLLM shapes it, and its usage in tokens; a ModelError where it fills no form."""
+    form = (options.get("response_format") or {}).get("type", "text")
+    if form != "text":
+        raise ModelError(f"{OFFLINE} fills no {form}; set a language model for this task")
+    tools = options.get("tools") or ()
+    response = respond(messages, tools, options.get("tool_choice", "auto"))
+    return response, _usage(messages, tools, response)
+
+
+def pieces(text: str) -> list[str]:
+    """As a stream brings it."""
+    return re.findall(r"(?s).{1,8}\s?", text)
+
+
 def register() -> None:
     """Make `workbench/offline` a model that LiteLLM knows: its provider, window and price (0)."""
     import litellm
@@ -510,8 +536,7 @@ def register() -> None:
     if any(entry["provider"] == PROVIDER for entry in litellm.custom_provider_map):
         return
     litellm.custom_provider_map.append({"provider": PROVIDER, "custom_handler": _provider()})
-    prices = {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0, "max_input_tokens": WINDOW_TOKENS}
-    litellm.register_model({OFFLINE: {"litellm_provider": PROVIDER, "mode": "chat", **prices}})
+    litellm.register_model({OFFLINE: dict(ENTRY)})
 
 
 def _provider() -> Any:
@@ -521,17 +546,15 @@ def _provider() -> Any:
 
     untyped: Any = custom_llm
 
-    def answered(messages: list[Any], options: Mapping[str, Any]) -> tuple[Response, dict[str, int]]:
-        form = (options.get("response_format") or {}).get("type", "text")
-        if form != "text":
-            raise untyped.CustomLLMError(400, f"{OFFLINE} fills no {form}; set a language model for this task")
-        tools = options.get("tools") or ()
-        response = respond(messages, tools, options.get("tool_choice", "auto"))
-        return response, _usage(messages, tools, response)
+    def asked(messages: list[Any], options: Mapping[str, Any]) -> tuple[Response, dict[str, int]]:
+        try:
+            return answered(messages, options)
+        except ModelError as error:
+            raise untyped.CustomLLMError(400, str(error)) from None
 
     def completion(_: Any, *, messages: list[Any], model_response: Any, **given: Any) -> Any:
-        response, usage = answered(messages, given["optional_params"])
-        calls = [_call(response.recall, messages)] if response.recall else None
+        response, usage = asked(messages, given["optional_params"])
+        calls = [call_of(response.recall, messages)] if response.recall else None
         choice = model_response.choices[0]
         choice.message = litellm.Message(content=response.text or None, tool_calls=calls)
         choice.finish_reason = "tool_calls" if calls else "stop"
@@ -540,7 +563,7 @@ def _provider() -> Any:
         return model_response
 
     def streaming(_: Any, *, messages: list[Any], **given: Any) -> Iterator[dict[str, Any]]:
-        response, usage = answered(messages, given["optional_params"])
+        response, usage = asked(messages, given["optional_params"])
         yield from _chunks(response, messages, usage)
 
     async def acompletion(self: Any, **given: Any) -> Any:
@@ -554,7 +577,7 @@ def _provider() -> Any:
     return type("Offline", (untyped.CustomLLM,), {method.__name__: method for method in methods})()
 
 
-def _call(recall: Recall, messages: Sequence[Message]) -> dict[str, Any]:
+def call_of(recall: Recall, messages: Sequence[Message]) -> dict[str, Any]:
     """A tool call; its id is new in this conversation and the same for the same prompt."""
     digest = hashlib.sha256(f"{len(messages)} {recall.arguments}".encode()).hexdigest()
     function = {"name": "recall", "arguments": recall.arguments}
@@ -564,10 +587,10 @@ def _call(recall: Recall, messages: Sequence[Message]) -> dict[str, Any]:
 def _chunks(response: Response, messages: Sequence[Message], usage: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """The answer in small pieces, then how it ended and what it used."""
     blank = {"text": "", "tool_use": None, "is_finished": False, "finish_reason": "", "usage": None}
-    for piece in re.findall(r"(?s).{1,8}\s?", response.text):
+    for piece in pieces(response.text):
         yield {**blank, "text": piece}
     if response.recall:
-        yield {**blank, "tool_use": {**_call(response.recall, messages), "index": 0}}
+        yield {**blank, "tool_use": {**call_of(response.recall, messages), "index": 0}}
     reason = "tool_calls" if response.recall else "stop"
     yield {**blank, "is_finished": True, "finish_reason": reason, "usage": dict(usage)}
 

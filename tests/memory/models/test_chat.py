@@ -64,11 +64,41 @@ def test_litellm_is_imported_and_called_without_a_network():
 import socket
 def refuse(*args, **given): raise AssertionError(f"network: {args}")
 socket.getaddrinfo = socket.socket.connect = refuse
-from memory.models.chat import OFFLINE, complete, window_of
-print(complete(OFFLINE, [{"role": "user", "content": "thanks"}]).text, window_of("ollama/llama3"))
+from memory.models.chat import OFFLINE, litellm_ready, window_of
+said = litellm_ready().completion(model=OFFLINE, messages=[{"role": "user", "content": "thanks"}])
+print(said.choices[0].message.content, window_of("ollama/llama3"))
 """
     done = run(code)
     assert done.stdout.strip() == "You are welcome. 8192", done.stderr
+
+
+def test_the_default_answers_without_litellm_for_its_import_takes_seconds():
+    code = """
+import sys
+from memory.models.chat import OFFLINE, complete, prompt_price, protocol_of
+whole, streamed = (complete(OFFLINE, [{"role": "user", "content": "thanks"}], on_text=on) for on in (None, len))
+print(whole.text, streamed.text, whole.cost_usd, prompt_price(OFFLINE), protocol_of(OFFLINE)[0])
+print({"litellm", "openai", "httpx"} & sys.modules.keys())
+"""
+    done = run(code)
+    assert done.stdout.split("\n")[:2] == ["You are welcome. You are welcome. 0.0 0.0 tools", "set()"], done.stderr
+
+
+def test_through_litellm_the_default_says_and_asks_for_the_same():
+    stubs = {"role": "system", "content": "Pages:\n[p3:hotel,lisbon]"}
+    for question, tools in (("What is my budget?", ()), ("Which hotel did I book in Lisbon?", [RECALL])):
+        direct = offline(question, before=[stubs], tools=tools)
+        messages = [stubs, *TALK, {"role": "user", "content": question}]
+        through = litellm_ready().completion(model=OFFLINE, messages=messages, tools=list(tools) or None)
+        (choice,) = through.choices
+        assert (choice.message.content or "", choice.finish_reason) == (direct.text, direct.finish_reason)
+        assert (through.usage.prompt_tokens, through.usage.completion_tokens) == (
+            direct.prompt_tokens,
+            direct.completion_tokens,
+        )
+        assert [(c.id, c.function.arguments) for c in choice.message.tool_calls or ()] == [
+            (c.id, c.raw) for c in direct.calls
+        ]
 
 
 # An answer
@@ -508,7 +538,10 @@ def test_callbacks_of_litellm_see_the_default_once_a_call(monkeypatch):
 
     monkeypatch.setattr(litellm_ready(), "success_callback", [note])
     whole = offline("thanks")
-    offline("thanks", on_text=lambda text: None)
+    for stream in (False, True):
+        messages = [*TALK, {"role": "user", "content": "thanks"}]
+        said = litellm_ready().completion(model=OFFLINE, messages=messages, stream=stream)
+        assert not stream or list(said)
     assert {seen.get(timeout=10) for _ in range(2)} == {whole.prompt_tokens + whole.completion_tokens}
     assert seen.empty()
 
