@@ -274,13 +274,13 @@ def _hits(seen: Observed) -> Iterator[Count]:
     for step in seen.asked:
         wanted = _demanded(step)
         if wanted:
-            read = _read(step)
+            read = read_first(step)
             missed = sorted(turn for turn in wanted if text_of.get(turn) not in read)
             says = f"not in the first prompt: turn {', '.join(map(str, missed[:8]))}" if missed else ""
             yield _count(step, len(wanted) - len(missed), len(wanted), says)
 
 
-def _read(step: Step) -> set[int]:
+def read_first(step: Step) -> set[int]:
     """Ids of the words in the step's first prompt."""
     messages = (Message.of_row(row) for row in step.prompts[0].messages)
     return {part for message in messages if message.section in READ for part in message.parts}

@@ -1,4 +1,4 @@
-"""`workbench lab`: a grid of paging policies over one or many conversations, at equal token budgets.
+"""`workbench lab`, `topology`, `funnel`: paging policies side by side, a conversation's shape, where recalls are lost.
 
 Parses, calls, lays out.
 """
@@ -13,12 +13,14 @@ import typer
 
 from memory.errors import BadSetting, RecordingError
 from workbench import terminal
-from workbench.options import AsJson, Conversation, StoreAt, User
+from workbench.options import AsJson, Conversation, Run, StoreAt, User, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.keywords import Ask
+    from memory.scope import Scope
+    from memory.stores.sql import Store
     from sessions.lab import Lab, Talk
 
 SHOWN = 30  # rows
@@ -33,6 +35,8 @@ Files = Annotated[
 def mount(app: typer.Typer) -> None:
     """Adds the commands of this file."""
     app.command()(lab)
+    app.command()(topology)
+    app.command()(funnel)
 
 
 def lab(
@@ -73,6 +77,64 @@ def lab(
     terminal.json(found.to_dict()) if json else _told(found)
 
 
+def topology(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    budget: Annotated[int, typer.Option(help="Tokens for pages and stubs.", min=100)] = 8_000,
+    json: AsJson = False,
+) -> None:
+    """How far back a conversation reaches: it moves forward, or comes back; and the eviction that suits it."""
+    from memory.stores.sql import Store
+    from sessions.topology import topology as made
+
+    with Store.open(store, readonly=True) as opened:
+        scope = scope_of(opened, user, conversation, None)
+        found = made(_talk(opened, scope), budget=budget)
+    if json:
+        terminal.json(found.to_dict())
+        return
+    terminal.line(repr(found))
+    terminal.table(["turns back", "demands"], [[f"{a} to {b}" if b else f"{a} or more", n] for a, b, n in found.bins])
+    terminal.table(found.HEAD, found.lines())
+    terminal.table(["what this is worth", ""], list(found.honesty.to_dict().items()))
+
+
+def funnel(
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    json: AsJson = False,
+) -> None:
+    """Of the steps that should have recalled: which did, which got the right page, which used it."""
+    from memory.stores.sql import Store
+    from sessions.funnel import funnel as made
+
+    with Store.open(store, readonly=True) as opened:
+        found = made(opened, scope_of(opened, user, conversation, run))
+    if json:
+        terminal.json(found.to_dict())
+        return
+    terminal.line(repr(found))
+    terminal.table(found.HEAD, found.lines())
+    lost = [[a.turn, ", ".join(map(str, a.missing)), ", ".join(f"p{n}" for n in a.came) or "–", a.stage]
+            for a in found.asked if not a.is_through]  # fmt: skip
+    terminal.table(["turn", "missing turns", "came", "reached"], lost[:SHOWN])
+    terminal.table(["what this is worth", ""], list(found.honesty.to_dict().items()))
+
+
+def _talk(opened: Store, scope: Scope) -> Talk:
+    """What a conversation of the store asks, its pinned questions among it."""
+    from sessions.lab import talk_of
+    from sessions.questions import file_of, of_conversation, read
+    from sessions.replay import identified
+    from workbench.replaying import source_of
+
+    pinned = of_conversation(read(file_of(opened)), scope.user, scope.conversation)
+    return talk_of(identified((opened, source_of(opened, scope))), pinned)
+
+
 def _of_files(files: Sequence[Path], corrected: bool) -> tuple[list[Talk], dict[str, Any]]:
     """Conversations of recordings. LoCoMo stands alone: its labels are of another kind."""
     from sessions.honesty import CORRECTED, RAW
@@ -97,21 +159,15 @@ def _of_store(
 ) -> tuple[list[Talk], dict[str, Any]]:
     """Every conversation that is meant and asks something; which do not, is told."""
     from memory.stores.sql import Store
-    from sessions.lab import talk_of
-    from sessions.questions import file_of, of_conversation, read
-    from sessions.replay import identified
-    from workbench.replaying import source_of
     from workbench.views.conversations import conversations
 
     found: list[Talk] = []
     with Store.open(place, readonly=True) as opened:
-        pinned = read(file_of(opened))
         for row in conversations(opened, user):
             if conversation not in (None, row.conversation):
                 continue
-            recording = identified((opened, source_of(opened, row.scope)))
             try:
-                found.append(talk_of(recording, of_conversation(pinned, row.user, row.conversation)))
+                found.append(_talk(opened, row.scope))
             except RecordingError as error:
                 if not quiet:
                     terminal.aside(f"left out: {error}")

@@ -53,3 +53,11 @@ def test_what_cannot_be_is_one_line(place: Path, wrong: tuple[str, ...], says: s
     told = run("lab", "--store", place, *wrong, ok=False)
     assert says in told
     assert "Traceback" not in told
+
+
+def test_the_shape_of_a_conversation_and_its_funnel(place: Path):
+    told = json.loads(run("topology", "--store", place, "--json"))
+    assert (told["kind"], told["n"]) == ("revisits", 28)
+    assert "not told apart" in run("topology", "--store", place)
+    assert json.loads(run("funnel", "--store", place, "--json"))["counts"]["should"] == 0  # a recording has no prompts
+    assert "nothing was tuned" in run("funnel", "--store", place)

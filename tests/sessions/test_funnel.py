@@ -1,0 +1,53 @@
+"""The recall funnel narrows: each stage is a part of the one before, and each step that is lost is named."""
+
+import pytest
+
+from memory.errors import NotFound
+from memory.scope import Scope
+from sessions.funnel import STAGES, Asked, Funnel, funnel
+
+
+@pytest.fixture(scope="module")
+def english(demo_store) -> Funnel:
+    return funnel(demo_store, demo_store.main_run("ana", "house-move"))
+
+
+def test_each_stage_is_a_part_of_the_one_before(english: Funnel):
+    counts = list(english.counts.values())
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] == len(english.asked) > 20
+    assert counts[0] - sum(english.lost.values()) == counts[-1]
+    assert english.labelled <= english.steps
+
+
+def test_what_was_missing_is_an_earlier_turn_and_a_right_page_holds_it(english: Funnel, demo_store):
+    state = demo_store.state(english.scope)
+    for each in english.asked:
+        assert all(turn < each.turn for turn in each.missing)
+        held = {t.number for page in each.came for t in state.pages[page].turns}
+        assert bool(held & set(each.missing)) == (STAGES.index(each.stage) >= STAGES.index("right"))
+
+
+def test_earlier_steps_alone_are_counted_up_to_a_turn(english: Funnel, demo_store):
+    half = funnel(demo_store, english.scope, 100)
+    assert set(half.asked) == {each for each in english.asked if each.turn <= 100}
+
+
+def test_it_says_what_it_is_worth(english: Funnel):
+    told = english.to_dict()
+    assert f"n = {len(english.asked)} in 1 conversation" in told["honesty"]["questions"]
+    assert told["honesty"]["weights"] == "nothing was tuned"
+    assert len(told["asked"]) == len(english.asked)
+    assert "house-move" in english._repr_html_()
+
+
+def test_counts_by_hand():
+    asked = tuple(Asked(n, (1,), (), stage) for n, stage in enumerate(("should", "right", "used", "recalled"), 2))
+    made = Funnel(Scope("u", "c"), 9, 5, 0, asked, 3, 100, 200)
+    assert made.counts == {"should": 4, "recalled": 3, "right": 2, "used": 1}
+    assert made.lost == {"recalled": 1, "right": 1, "used": 1}
+
+
+def test_a_run_that_is_not_there_is_an_error(demo_store):
+    with pytest.raises(NotFound):
+        funnel(demo_store, Scope("ana", "nowhere"))
