@@ -6,7 +6,7 @@ a keyword" is an answer. No model is asked here (keywords.py asks one, later). S
 
 Measured on LoCoMo, pages of ten turns: how often the page named first by the keywords alone is the right one (BM25
 over stubs of at most 24 tokens, n = 1,982). `rarity` .35 when it knows all pages and .33 when each page sees only
-those before it; `tfidf` .31 and .26; `hybrid` .18; `random` .10; `heuristic` .08.
+those before it; `askable` .51 and .48; `tfidf` .31 and .26; `hybrid` .18; `random` .10; `heuristic` .08.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hashlib import blake2b
 from math import exp, fsum, log
 from typing import NamedTuple
 
+from memory import askable as asking
 from memory.errors import UnknownName
 from memory.language import CHINESE_STOP, ENGLISH_STOP, clauses, is_cjk, sentences, terms, zipf
 from memory.tokens import count
@@ -60,6 +61,7 @@ RARE_ENOUGH = 0.03  # share of pages; below it general rarity tells nothing abou
 RARER = 0.03  # for each power of ten below zipf 5
 TOO_COMMON = 5.75  # zipf, times per billion words as a power of ten: "call", "until", 工作
 EVERYWHERE = 0.6  # share of the other pages; the names of the two speakers, the theme of the whole conversation
+ON_MANY, FEW_PAGES = 0.35, 10  # the same for `askable`: such a share of the others, were there ten more of them
 REPEATS = 6  # a word said more often on a page gains nothing further
 LONGEST = 24  # characters of a word
 LONGEST_CHOSEN = 40  # characters of a keyword that a model or a person chose
@@ -166,6 +168,31 @@ def hybrid(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     return _keywords((*telling[:1], *heuristic(words, corpus), *telling[1:2]), MOST) or rarity(words, corpus)
 
 
+def askable(words: PageWords, corpus: Corpus, weights: Sequence[float] = asking.WEIGHTS) -> tuple[str, ...]:
+    """Runs of words that a question about the page is likely to say, as many as a stub holds (askable.py)."""
+    found = asking.keywords(
+        candidates(words, corpus), lambda runs: stub(words.page, runs, ENDLESS), STUB_TOKENS, weights
+    )
+    return _keywords(found, MOST)
+
+
+def candidates(words: PageWords, corpus: Corpus) -> list[asking.Candidate]:
+    """The words that `askable` chooses from, with their rarity here and in the language as `rarity` counts it."""
+    others, speakers = corpus.others(words.page), _speakers(words)
+    found = []
+    for each in asking.told(_said(words), _key_alone):
+        held = corpus.key_df(each.key, words.page)
+        word = _word(next(iter(each.surfaces)))
+        rarely = log((others + SUPPOSED_PAGES) / (held + SUPPOSED_PAGES * word.share)) if word else 0.0
+        if rarely > 0 and held <= ON_MANY * (others + FEW_PAGES) and each.key not in speakers:
+            found.append(asking.Candidate(each, rarely))
+    return found
+
+
+def _key_alone(surface: str) -> Key | None:
+    return word.key if (word := _word(surface)) and word.alone else None
+
+
 def llm(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     """What stands until a model was asked about the page (keywords.py): the words of `rarity`."""
     return rarity(words, corpus)
@@ -176,7 +203,9 @@ def llm_batch(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     return rarity(words, corpus)
 
 
-BOOKMARKS: dict[str, Generator] = {f.__name__: f for f in (heuristic, tfidf, rarity, random, hybrid, llm, llm_batch)}
+BOOKMARKS: dict[str, Generator] = {
+    f.__name__: f for f in (heuristic, tfidf, rarity, random, hybrid, askable, llm, llm_batch)
+}
 BY_MODEL = {"llm": "rarity", "llm_batch": "rarity"}  # who made the first bookmark of a generator that asks a model
 
 

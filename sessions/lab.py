@@ -349,9 +349,9 @@ def _ordered(numbers: NDArray[np.int64], totals: NDArray[Any]) -> tuple[int, ...
     return tuple(numbers[np.lexsort((-numbers, -totals))].tolist())
 
 
-def stubs_of(talk: Talk, pages: Sequence[Page], generator: str) -> dict[int, str]:
+def stubs_of(talk: Talk, pages: Sequence[Page], generator: str | bookmarks.Generator) -> dict[int, str]:
     """The keywords of each page's stub of at most 24 tokens; each page among all the others."""
-    words = _words_of(talk, pages)
+    words = words_of(talk, pages)
     corpus = bookmarks.Corpus()
     for each in words:
         corpus.add(each)
@@ -360,7 +360,7 @@ def stubs_of(talk: Talk, pages: Sequence[Page], generator: str) -> dict[int, str
 
 def stubs_by_model(talk: Talk, pages: Sequence[Page], cell: Cell, ask: Ask) -> dict[int, str]:
     """The same by a model. As in the engine, a rule's stub stays where no answer came that can be used."""
-    words, template = _words_of(talk, pages), templates.named(cell.template)
+    words, template = words_of(talk, pages), templates.named(cell.template)
     stubs = stubs_of(talk, pages, bookmarks.BY_MODEL[cell.recall])
     is_batch = cell.recall == "llm_batch"
     for start in range(0, len(words), BATCH if is_batch else 1):
@@ -371,8 +371,9 @@ def stubs_by_model(talk: Talk, pages: Sequence[Page], cell: Cell, ask: Ask) -> d
     return stubs
 
 
-def _words_of(talk: Talk, pages: Sequence[Page]) -> list[bookmarks.PageWords]:
-    texts = {line.turn: f"{line.label}: {line.text}" if line.label else line.text for line in talk.lines}
+def words_of(talk: Talk, pages: Sequence[Page]) -> list[bookmarks.PageWords]:
+    """As a generator reads them."""
+    texts = {line.turn: line.text for line in talk.lines}  # no names and dates in front: nor has the engine
     return [bookmarks.PageWords(p.number, tuple(texts[t.number] for t in p.turns)) for p in pages]
 
 

@@ -10,22 +10,25 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memory.bookmarks import BOOKMARKS
+from memory.bookmarks import BOOKMARKS, Generator, askable
 from memory.exchanges import Line, exchanges
 from memory.models.embedding import named
 from memory.pages import Page
 from memory.retrieval import Compared, Index, Weighing, fusion
+from sessions.askable_bench import asked_words, fitted
 from sessions.bench import talk as made_up
 from sessions.lab import (
     CONTENT,
     END,
     MESSAGELESS,
     ORACLE,
+    RESAMPLES,
     SPREAD,
     Cell,
     Outcome,
@@ -42,6 +45,7 @@ from sessions.lab import (
     spread,
     stubs_of,
     talk,
+    words_of,
 )
 from sessions.retrieval_bench import WEIGHTS, Cache, read_talks
 from sessions.retrieval_bench import Talk as Labelled
@@ -234,15 +238,35 @@ def forward(conversations: int = 4, pages: int = 60, seed: int = 11) -> list[Lai
 
 
 def _bookmarks(laid: Sequence[Laid]) -> dict[str, Any]:
-    """How often the page that the stubs alone name first is right, every page known to the generator."""
-    generators: dict[str, float] = {}
-    n = 0
-    for name in MODELLESS:
-        hits = []
-        for each in laid:
-            order = by_stubs(stubs_of(each.talk, each.pages, name), each.talk.probes)
-            page_of = {t.number: p.number for p in each.pages for t in p.turns}
-            for nth, probe in enumerate(each.talk.probes):
-                hits.append(order(nth)[0] in {page_of[t] for t in probe.evidence})
-        generators[name], n = round(float(np.mean(hits)), 4), len(hits)
-    return {"value": max(generators.values()), "n": n, "generators": generators}
+    """How often the page that the stubs alone name first is right, every page known to the generator.
+
+    `askable` has the weights of the other nine conversations each time; as it ships, with those of all: `in_sample`.
+    """
+    found = {name: [hit for each in laid for hit in _stub_hits(each, BOOKMARKS[name])] for name in MODELLESS}
+    shipped, found["askable"] = found["askable"], askable_held_out(laid)
+    generators = {name: round(float(np.mean(hits)), 4) for name, hits in found.items()}
+    best, n = max(generators, key=generators.__getitem__), len(shipped)
+    drawn = np.random.default_rng(1).binomial(n, generators[best], RESAMPLES) / n
+    interval = [round(float(each), 4) for each in np.quantile(drawn, [0.025, 0.975])]
+    return {"value": generators[best], "generator": best, "interval": interval, "n": n, "generators": generators,
+            "in_sample": {"askable": round(float(np.mean(shipped)), 4)}}  # fmt: skip
+
+
+def askable_held_out(laid: Sequence[Laid]) -> list[bool]:
+    """By question: whether the stubs of `askable` name its page first, with the weights that the others teach."""
+    parts = [asked_words(words_of(each.talk, each.pages), _about(each)) for each in laid]
+    weights = [fitted(parts[:n] + parts[n + 1 :]) for n in range(len(parts))]
+    return [
+        hit for each, own in zip(laid, weights, strict=True) for hit in _stub_hits(each, partial(askable, weights=own))
+    ]
+
+
+def _about(each: Laid) -> list[tuple[str, frozenset[int]]]:
+    """Its questions, with the pages that answer them."""
+    page_of = {t.number: p.number for p in each.pages for t in p.turns}
+    return [(probe.question, frozenset(page_of[turn] for turn in probe.evidence)) for probe in each.talk.probes]
+
+
+def _stub_hits(each: Laid, generator: Generator) -> list[bool]:
+    order = by_stubs(stubs_of(each.talk, each.pages, generator), each.talk.probes)
+    return [order(nth)[0] in gold for nth, (_, gold) in enumerate(_about(each))]

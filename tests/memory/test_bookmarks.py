@@ -178,7 +178,7 @@ def test_random_depends_on_the_page_alone() -> None:
 
 def test_a_generator_goes_by_name_or_as_itself() -> None:
     assert named("rarity") is named(rarity) is rarity
-    with pytest.raises(UnknownName, match="no bookmark generator named 'rarety'; choose one of: heuristic, hybrid"):
+    with pytest.raises(UnknownName, match="no bookmark generator named 'rarety'; choose one of: askable, heuristic"):
         named("rarety")
 
 

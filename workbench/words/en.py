@@ -1125,6 +1125,7 @@ TEXT: dict[str, str] = {
     "origin.heuristic": "heuristic",
     "origin.tfidf": "tf-idf",
     "origin.rarity": "rarity",
+    "origin.askable": "askable",
     "origin.hybrid": "heuristic and what tells apart",
     "origin.llm": "a model, page by page",
     "origin.llm_batch": "a model, all at once",

@@ -1119,6 +1119,7 @@ TEXT: dict[str, str] = {
     "origin.heuristic": "启发式",
     "origin.tfidf": "tf-idf",
     "origin.rarity": "稀有度",
+    "origin.askable": "可问词",
     "origin.hybrid": "启发式加区分词",
     "origin.llm": "模型逐页",
     "origin.llm_batch": "模型一次全部",
