@@ -21,7 +21,7 @@ from memory.events import (
 )
 from memory.exposure import UNMARKED, Exposure, versions_of_one
 from memory.facts import Fact
-from memory.finding import SUSPECT, Finding, figure, share, unmeasured
+from memory.finding import SUSPECT, Finding, Said, figure, said, share, unmeasured
 from memory.language import terms
 from memory.observed import Observed
 from memory.remedies import lowered
@@ -49,26 +49,26 @@ def facts_reach_prompts(seen: Observed) -> Finding:
     """Whether any fact of long-term memory ever comes: a message that asks for none needs none."""
     name, off = "facts reach prompts", _switched_off(seen)
     if seen.scope.run != LIVE:
-        return unmeasured(name, f"the run {seen.scope.run!r} is no live one: replays and experiments read no facts")
+        return unmeasured(name, said("no live run", run=seen.scope.run))
     if off:
         why, remedy = off
-        return Finding(name, SUSPECT, f"no facts come into prompts: {why}", 0.0, "share", 0, len(seen.asked),
-                       len(seen.asked), 0.0, "settings", remedy=remedy)  # fmt: skip
+        return Finding(name, SUSPECT, str(why), 0.0, "share", 0, len(seen.asked), len(seen.asked), 0.0, "settings",
+                       remedy=remedy, said=why)  # fmt: skip
     considered = [step for step in seen.asked if step.placed]
     there = [step for step in considered if step.placed and any(f.stage in ("", "window") for f in step.placed.facts)]
     remedy = f"facts_coverage={max(0.05, lowered(seen.settings.facts_coverage / 2)):g}"
-    return share(name, "prompts with a fact, by its line or its own turn, of those that facts were considered for",
+    return share(name, said("facts reach"),
                  len(there), len(considered), 0.01, f"{OURS}: none ever", least=True, remedy=remedy,
                  evidence=_turns(there), fewest=20)  # fmt: skip
 
 
-def _switched_off(seen: Observed) -> tuple[str, str] | None:
+def _switched_off(seen: Observed) -> tuple[Said, str] | None:
     s = seen.settings
     if not seen.knowledge.on:
-        return "remembering is paused", "workbench memory resume"
+        return said("facts paused"), "workbench memory resume"
     if s.remember == "off":
-        return "remember is off", "remember=rules"
-    return ("facts_tokens is 0", f"facts_tokens={Settings().facts_tokens}") if not s.facts_tokens else None
+        return said("facts off"), "remember=rules"
+    return (said("facts no room"), f"facts_tokens={Settings().facts_tokens}") if not s.facts_tokens else None
 
 
 def turns_learned(seen: Observed) -> Finding:
@@ -76,11 +76,11 @@ def turns_learned(seen: Observed) -> Finding:
     name, s = "messages looked at for facts", seen.settings
     if s.remember == "off" or not seen.knowledge.on:
         off = "remember=rules" if s.remember == "off" else "workbench memory resume"
-        return unmeasured(name, "remembering is switched off", remedy=off)
+        return unmeasured(name, said("remembering off"), remedy=off)
     last = seen.knowledge.learned.get(seen.scope.conversation, 0)
     behind = [step for step in seen.steps if step.turn > last]
     found = figure(
-        name, f"{len(behind)} of {len(seen.steps)} messages were not looked at yet, the last that was is turn {last}",
+        name, said("not looked at", behind=len(behind), of=len(seen.steps), last=last),
         len(behind), "messages", len(seen.steps), float(s.remember_turns), "remember_turns", evidence=_turns(behind),
         remedy="workbench work",
     )  # fmt: skip
@@ -88,7 +88,7 @@ def turns_learned(seen: Observed) -> Finding:
     if not unread:
         return found
     return share(
-        name, "answers of the extracting model that could not be read", len(unread), len(seen.ledger), 0.0, OURS,
+        name, said("unread answers"), len(unread), len(seen.ledger), 0.0, OURS,
         evidence=[f"turn {record.turn}: {record.extractor}" for record in reversed(unread)], remedy="remember=rules",
         fewest=1,
     )  # fmt: skip
@@ -99,7 +99,7 @@ def history_is_asked_for(seen: Observed) -> Finding:
     name = "pages that left are asked for"
     outside = [step for step in seen.asked if any(p.sections.get("stubs") for p in step.prompts)]
     asked = [step for step in outside if bool(step.all(PagesRecalled)) or bool(step.all(PagesRetrieved))]
-    told = "steps with pages outside of the window in which one was asked for"
+    told = said("history asked")
     return share(name, told, len(asked), len(outside), 0.01, f"{OURS}: nobody asks at all", least=True,
                  evidence=_turns(asked), remedy="retrieve_k=1", fewest=FEW_STEPS)  # fmt: skip
 
@@ -112,7 +112,7 @@ def recalls_bring(seen: Observed) -> Finding:
     recalls = list(_recalls(seen))
     empty = [(step, b) for step, b in recalls if not (b.came or b.resident or b.opened)]
     told = [f"turn {step.turn}: {b.note or next((r.reason for r in b.refused), 'nothing came')}" for step, b in empty]
-    return share("recalls that bring nothing", "recalls that brought no page", len(empty), len(recalls), 0.2, OURS,
+    return share("recalls that bring nothing", said("recalls empty"), len(empty), len(recalls), 0.2, OURS,
                  evidence=reversed(told), remedy=_easier(seen))  # fmt: skip
 
 
@@ -120,11 +120,11 @@ def recalls_are_right(seen: Observed) -> Finding:
     """Against labels, where the recording has some."""
     judged = [(step, b) for step, b in _recalls(seen) if b.right is not None]
     if not judged:
-        return unmeasured("recalls are right", "no recall of this run has a label to be judged by")
+        return unmeasured("recalls are right", said("recalls unlabelled"))
     right = [1 for _, b in judged if b.right]
     wrong = [f"turn {step.turn}: came {', '.join(f'p{n}' for n in b.came) or 'nothing'}" for step, b in judged
              if not b.right]  # fmt: skip
-    return share("recalls are right", "labelled recalls that brought the evidence", len(right), len(judged), 0.57,
+    return share("recalls are right", said("recalls right"), len(right), len(judged), 0.57,
                  PAPER, least=True, evidence=reversed(wrong),
                  remedy=f"recall_k={min(20, seen.settings.recall_k + 2)}")  # fmt: skip
 
@@ -139,7 +139,7 @@ def searches_pass(seen: Observed) -> Finding:
     searches = [(step, b) for step in seen.steps for b in step.all(PagesRetrieved)]
     refused = [(step, b) for step, b in searches if not b.chosen and b.stages.get("scope", 1)]
     told = [f"turn {step.turn}: {b.note or 'below the thresholds'}" for step, b in refused]
-    return share("searches below the threshold", "searches that chose no page", len(refused), len(searches), 0.5, OURS,
+    return share("searches below the threshold", said("searches refused"), len(refused), len(searches), 0.5, OURS,
                  evidence=reversed(told), remedy=_easier(seen))  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def facts_have_room(seen: Observed) -> Finding:
             if each.stage == "budget":
                 cut.append((step, each.fact, each.tokens))
     more = max((sum(t for s, _, t in cut if s is step) for step, _, _ in cut), default=0)
-    return share("facts cut for room", "facts that were wanted and had no room", len(cut), wanted, 0.1, OURS,
+    return share("facts cut for room", said("facts cut"), len(cut), wanted, 0.1, OURS,
                  evidence=[f"turn {step.turn}: f{fact}" for step, fact, _ in reversed(cut)],
                  remedy=f"facts_tokens={seen.settings.facts_tokens + more}")  # fmt: skip
 
@@ -178,7 +178,7 @@ def pages_have_room(seen: Observed) -> Finding:
     for_steps = [r for _, r in cut if "page_ins" in r.reason or "in one step" in r.reason]
     s = seen.settings
     wider = f"window_tokens={int(s.window_tokens * 1.25)}"
-    return share("pages cut for room", "recalled pages that had no room", len(cut), wanted, 0.1, OURS,
+    return share("pages cut for room", said("pages cut"), len(cut), wanted, 0.1, OURS,
                  evidence=[f"turn {step.turn}: {r.ref}, {r.reason}" for step, r in reversed(cut)],
                  remedy=f"page_ins={min(50, s.page_ins + 2)}" if for_steps else wider)  # fmt: skip
 
@@ -192,10 +192,10 @@ def vectors_there(seen: Observed) -> Finding:
     name, found = "vectors", seen.vectors
     if not found.there:
         why = found.note or "nothing was embedded"
-        return unmeasured(name, f"pages are found by words alone: {why}", n=found.wanted, remedy="workbench reindex")
+        return unmeasured(name, said("words alone", why=why), n=found.wanted, remedy="workbench reindex")
     bad = found.wrong_size + found.unsound + found.empty + found.twin_texts
     told = [*found.faults, *(f"one vector for “{a[:40]}” and “{b[:40]}”" for a, b in found.twins)]
-    says = "texts without a sound vector of their own (missing, of a wrong size, no unit, twins)"
+    says = said("vectors bad")
     return share(name, says, found.missing + bad, found.wanted, 0.05, OURS, evidence=told,
                  remedy="workbench verify" if bad else "workbench reindex", fewest=1)  # fmt: skip
 
@@ -211,7 +211,7 @@ def conflicts_open(seen: Observed) -> Finding:
     if found:
         last = found[-1]
         remedy = f"workbench memory settle {last.id}" + (f" f{last.would_win}" if last.would_win else "")
-    return figure("conflicts left open", f"{len(found)} of {len(seen.knowledge.conflicts)} conflicts are undecided",
+    return figure("conflicts left open", said("conflicts open", open=len(found), of=len(seen.knowledge.conflicts)),
                   len(found), "conflicts", len(seen.knowledge.conflicts), 0.0, "SPEC L7: both are kept until decided",
                   evidence=told, remedy=remedy)  # fmt: skip
 
@@ -225,7 +225,7 @@ def two_values_hold(seen: Observed) -> Finding:
         doubled += [(a, b) for n, a in enumerate(facts) for b in facts[n + 1 :] if versions_of_one(a, b)]
     told = [f"{a.name} and {b.name}" for a, b in doubled]
     remedy = f"workbench memory forget {doubled[0][0].name}" if doubled else ""
-    return figure("two values hold at once", f"{len(doubled)} pairs of facts hold that cannot both",
+    return figure("two values hold at once", said("two hold", pairs=len(doubled)),
                   len(doubled), "pairs", sum(map(len, groups)), 0.0, "SPEC L5: one value, the older in history",
                   evidence=told, remedy=remedy)  # fmt: skip
 
@@ -237,31 +237,31 @@ def _readable(seen: Observed, number: int) -> bool:
 def versions_side_by_side(seen: Observed) -> Finding:
     """Prompts in which an old value stood unmarked beside the new one: the alarm of exposure.py."""
     alarms = seen.stale.alarms
-    return _exposed(seen, "two versions in one prompt", "prompts with an old value, unmarked, beside the new one",
+    return _exposed(seen, "two versions in one prompt", said("old beside new"),
                     alarms, 0.0)  # fmt: skip
 
 
 def old_value_alone(seen: Observed) -> Finding:
     """Prompts whose pages held an old value and nothing that says otherwise."""
     alone = [e for e in seen.stale.exposures if e.how == UNMARKED and not e.beside and e.where != "facts"]
-    return _exposed(seen, "old value on a page", "prompts with an old value on a page and no new one", alone, 0.0)
+    return _exposed(seen, "old value on a page", said("old on page"), alone, 0.0)
 
 
 def old_value_as_fact(seen: Observed) -> Finding:
     """Prompts whose section of facts held an old value without its end."""
     lines = [e for e in seen.stale.exposures if e.how == UNMARKED and e.where == "facts"]
-    return _exposed(seen, "old value among the facts", "prompts with an old value as a fact", lines, 0.0)
+    return _exposed(seen, "old value among the facts", said("old as fact"), lines, 0.0)
 
 
 def old_value_in_bookmarks(seen: Observed) -> Finding:
     """Prompts whose bookmarks name an old value: a bookmark that looks sufficient stops the recall."""
     named = [e for e in seen.stale.exposures if e.where == "bookmark"]
-    return _exposed(seen, "old value in a bookmark", "prompts with an old value in a bookmark alone", named, 0.05)
+    return _exposed(seen, "old value in a bookmark", said("old in bookmark"), named, 0.05)
 
 
-def _exposed(seen: Observed, name: str, says: str, found: Sequence[Exposure], limit: float) -> Finding:
+def _exposed(seen: Observed, name: str, says: Said, found: Sequence[Exposure], limit: float) -> Finding:
     if not seen.stale.at_risk:
-        return unmeasured(name, "no value was superseded in this run")
+        return unmeasured(name, said("none superseded"))
     steps = len({e.step for e in found})
     return share(name, says, steps, seen.stale.at_risk, limit, OURS, evidence=map(str, reversed(found)),
                  remedy=_rid(seen, found), fewest=1)  # fmt: skip
@@ -284,12 +284,12 @@ def _rid(seen: Observed, found: Sequence[Exposure]) -> str:
 def replies_with_old_value(seen: Observed) -> Finding:
     """Replies that say an old value and not the new one."""
     if not seen.stale.at_risk:
-        return unmeasured("replies with an old value", "no value was superseded in this run")
-    said = sorted((turn, f) for f in seen.stale.facts for turn in f.replied)
-    told = [f"turn {turn}: f{f.fact} {f.said}, not f{f.newer} {f.says}" for turn, f in reversed(said)]
-    return share("replies with an old value", "replies that say an old value and not the new one",
-                 len({turn for turn, _ in said}), seen.stale.at_risk, 0.0, f"{OURS}: by words, history told counts too",
-                 evidence=told, remedy=f"workbench show {said[-1][0]}" if said else "", fewest=1)  # fmt: skip
+        return unmeasured("replies with an old value", said("none superseded"))
+    uttered = sorted((turn, f) for f in seen.stale.facts for turn in f.replied)
+    told = [f"turn {turn}: f{f.fact} {f.said}, not f{f.newer} {f.says}" for turn, f in reversed(uttered)]
+    return share("replies with an old value", said("old in reply"), len({turn for turn, _ in uttered}),
+                 seen.stale.at_risk, 0.0, f"{OURS}: by words, history told counts too", evidence=told,
+                 remedy=f"workbench show {uttered[-1][0]}" if uttered else "", fewest=1)  # fmt: skip
 
 
 def stale_replies(seen: Observed) -> Finding:
@@ -297,7 +297,7 @@ def stale_replies(seen: Observed) -> Finding:
     finished = [(step, b) for step in seen.steps for b in step.all(StepFinished)]
     stale = [(step, b) for step, b in finished if b.stale_facts]
     told = [f"turn {step.turn}: {', '.join(f'f{n}' for n in b.stale_facts)}" for step, b in reversed(stale)]
-    return share("facts changed during a reply", "replies whose facts were changed meanwhile", len(stale),
+    return share("facts changed during a reply", said("facts changed"), len(stale),
                  len(finished), 0.0, "DESIGN: such a reply is kept and marked", evidence=told, fewest=1,
                  remedy=f"ask again what turn {stale[-1][0].turn} asked" if stale else "")  # fmt: skip
 
@@ -309,7 +309,7 @@ def updates_take(seen: Observed) -> Finding:
     stuck = [(turn, o) for turn, o in outcomes if o.verdict in held]
     told = [f"turn {turn}: {o.verdict}{f' f{o.fact}' if o.fact else ''}, {o.reason}" for turn, o in reversed(stuck)]
     fact = next((o.fact for _, o in reversed(stuck) if o.fact), 0)
-    return share("statements that did not take", "statements left in conflict, quarantined or refused", len(stuck),
+    return share("statements that did not take", said("updates stuck"), len(stuck),
                  len(outcomes), 0.1, OURS, evidence=told, fewest=1,
                  remedy=f"workbench memory release f{fact}" if fact else "workbench memory ledger")  # fmt: skip
 
@@ -318,16 +318,16 @@ def update_lag(seen: Observed) -> Finding:
     """Turns until a new value stood in a prompt without the old one unmarked."""
     name, facts = "new values take over", seen.stale.facts
     if not facts:
-        return unmeasured(name, "no value was superseded in this run")
+        return unmeasured(name, said("none superseded"))
     open_ones = [f for f in facts if f.lag_turns is None]
     told = [f"f{f.newer} after f{f.fact}: {'not yet' if f.lag_turns is None else f'{f.lag_turns} turns'}"
             for f in sorted(facts, key=lambda f: (f.lag_turns is not None, -(f.lag_turns or 0)))]  # fmt: skip
     lag = seen.stale.update_lag
     if lag is None or len(open_ones) * 2 > len(facts):
-        return share(name, "new values that did not take over", len(open_ones), len(facts), 0.5, OURS, evidence=told,
+        return share(name, said("not taken over"), len(open_ones), len(facts), 0.5, OURS, evidence=told,
                      fewest=1, remedy=f"workbench why “{open_ones[0].says}”")  # fmt: skip
-    return figure(name, f"new values took over after {lag:g} turns (median of {len(facts) - len(open_ones)}), "
-                  f"{len(open_ones)} not yet", lag, "turns", len(facts), 4.0, f"{OURS}: 2 is the next message",
+    told_so = said("taken over", lag=f"{lag:g}", of=len(facts) - len(open_ones), open=len(open_ones))
+    return figure(name, told_so, lag, "turns", len(facts), 4.0, f"{OURS}: 2 is the next message",
                   evidence=told, remedy="remember_turns=1")  # fmt: skip
 
 
@@ -338,7 +338,7 @@ def _timed(seen: Observed) -> list[tuple[Step, dict[str, float]]]:
     return [(step, b.ms) for step in seen.steps for b in step.all(StepFinished) if b.ms]
 
 
-NO_CLOCK = "no step of this run has times: a replay knows no clock"
+NO_CLOCK = said("no clock")
 
 
 def overhead(seen: Observed) -> Finding:
@@ -354,9 +354,9 @@ def overhead(seen: Observed) -> Finding:
     slowest = max((stage for stage in by_stage if stage != "model"), key=by_stage.__getitem__, default="")
     middle = median(total for total, _, _ in spent)
     remedy = {"recall": "recall_rounds=2", "plan": "retrieve_k=0"}.get(slowest, "workbench bench engine")
-    return figure("time for memory", f"memory takes {middle:.0f} ms a step (median), most in {slowest or 'no stage'}",
-                  middle, "ms", len(timed), 100.0, f"{OURS}: what a person notices", evidence=told,
-                  remedy=remedy)  # fmt: skip
+    says = said("overhead" if slowest else "overhead nowhere", ms=f"{middle:.0f}", stage=slowest)
+    return figure("time for memory", says, middle, "ms", len(timed), 100.0, f"{OURS}: what a person notices",
+                  evidence=told, remedy=remedy)  # fmt: skip
 
 
 def model_time(seen: Observed) -> Finding:
@@ -366,7 +366,7 @@ def model_time(seen: Observed) -> Finding:
         return unmeasured("time of the model", NO_CLOCK)
     ranked = sorted(timed, key=lambda each: -each[0])
     slow = ranked[len(ranked) // 10][0]
-    return figure("time of the model", f"nine in ten replies come within {slow / 1000:.1f} s of the model", slow, "ms",
+    return figure("time of the model", said("model time", s=f"{slow / 1000:.1f}"), slow, "ms",
                   len(timed), 20_000.0, OURS, evidence=[f"turn {s.turn}: {ms:,.0f} ms" for ms, s in ranked],
                   remedy=f"window_tokens={seen.settings.window_tokens // 2}")  # fmt: skip
 
@@ -376,10 +376,10 @@ def rounds(seen: Observed) -> Finding:
     called = [(len([c for c in step.all(ModelCalled) if c.task == "reply"]), step) for step in seen.asked]
     called = [(n, step) for n, step in called if n]
     if not called:
-        return unmeasured("calls for a reply", "no model was called in this run")
+        return unmeasured("calls for a reply", said("no model"))
     mean = sum(n for n, _ in called) / len(called)
     many = [f"turn {step.turn}: {n} calls" for n, step in sorted(called, key=lambda e: (-e[0], -e[1].turn)) if n > 1]
-    return figure("calls for a reply", f"{mean:.2f} calls of the model a reply", mean, "calls", len(called), 1.5, OURS,
+    return figure("calls for a reply", said("calls", mean=f"{mean:.2f}"), mean, "calls", len(called), 1.5, OURS,
                   evidence=many, remedy="retrieve_k=1")  # fmt: skip
 
 
@@ -392,7 +392,7 @@ def waits(seen: Observed) -> Finding:
     kinds = Counter(b.error for _, b in failed)
     cause = kinds.most_common(1)[0][0] if kinds else ""
     remedy = f"window_tokens={int(seen.settings.window_tokens * 0.8)}" if cause == "ContextOverflow" else "llm=another"
-    return share("calls that failed", f"calls of a model that failed, {waited:g} s of waiting after them", len(failed),
+    return share("calls that failed", said("calls failed", s=f"{waited:g}"), len(failed),
                  calls, 0.05, OURS, evidence=told, remedy=remedy)  # fmt: skip
 
 
@@ -406,7 +406,7 @@ def work_in_step(seen: Observed) -> Finding:
         return unmeasured("memory work before the reply", NO_CLOCK)
     told = [f"turn {step.turn}: {ms:,.0f} ms" for ms, step in sorted(spent, key=lambda e: -e[0]) if ms]
     remedy = "second_look=none" if seen.settings.second_look != "none" else "eviction=lru"
-    return share("memory work before the reply", "milliseconds of steps that a model spent on memory work",
+    return share("memory work before the reply", said("work before"),
                  round(mine), round(total), 0.25, OURS, evidence=told, remedy=remedy)  # fmt: skip
 
 
@@ -425,7 +425,7 @@ def _section(seen: Observed, name: str, section: str, limit: float, limit_from: 
     total = _sections(seen)
     most = sorted(((p.sections.get(section, 0), step) for step in seen.asked for p in step.prompts),
                   key=lambda each: -each[0])[:3]  # fmt: skip
-    return share(name, f"tokens of prompts in the section {section}", total[section], sum(total.values()), limit,
+    return share(name, said("section", section=section), total[section], sum(total.values()), limit,
                  limit_from, evidence=[f"turn {step.turn}: {n:,} tokens" for n, step in most if n],
                  remedy=remedy)  # fmt: skip
 
@@ -455,7 +455,7 @@ def recalled_unused(seen: Observed) -> Finding:
     """Recalled pages whose words the reply did not take up."""
     c, s = seen.state.counts, seen.settings
     remedy = f"recall_k={s.recall_k - 1}" if s.recall_k > 1 else "recall_level=summary"
-    return share("recalled for nothing", "recalled pages that left without use", c.guests_unused,
+    return share("recalled for nothing", said("recalled unused"), c.guests_unused,
                  c.guests_used + c.guests_unused, 0.5, OURS, remedy=remedy)  # fmt: skip
 
 
@@ -466,7 +466,7 @@ def thrash(seen: Observed) -> Finding:
     pages = Counter(b.page for _, b in back)
     told = [f"p{page}: {n} times" for page, n in pages.most_common()] + [f"turn {step.turn}" for step, _ in back]
     s = seen.settings
-    return share("thrash", f"pages back within {s.thrash_steps} steps of leaving", len(back), len(came), 0.25, OURS,
+    return share("thrash", said("thrash", steps=s.thrash_steps), len(back), len(came), 0.25, OURS,
                  evidence=told, remedy=f"guest_steps={min(20, s.guest_steps + 2)}")  # fmt: skip
 
 
@@ -487,7 +487,7 @@ def work_tokens(seen: Observed) -> Finding:
         for c in step.all(ModelCalled):
             tasks[c.task] += c.prompt_tokens + c.completion_tokens if c.task != "reply" else 0
     told = [f"{task}: {n:,} tokens" for task, n in tasks.most_common() if n]
-    return share("tokens of memory work", "tokens that went into work on the memory", mine, mine + replies, 0.3, OURS,
+    return share("tokens of memory work", said("work tokens"), mine, mine + replies, 0.3, OURS,
                  evidence=told, remedy=_cheaper(seen, tasks))  # fmt: skip
 
 
@@ -504,18 +504,18 @@ def extra_rounds_tokens(seen: Observed) -> Finding:
     again = [(sum(p.tokens for p in step.prompts[1:]), step) for step in seen.asked if len(step.prompts) > 1]
     total = sum(n for n, _ in again)
     told = [f"turn {step.turn}: {n:,} tokens" for n, step in sorted(again, key=lambda each: -each[0])]
-    return share("prompts sent again", "tokens of prompts sent again after a recall", total, first + total, 0.33, OURS,
+    return share("prompts sent again", said("sent again"), total, first + total, 0.33, OURS,
                  evidence=told, remedy="retrieve_k=1")  # fmt: skip
 
 
 def prices(seen: Observed) -> Finding:
     calls = [(step, c) for step in seen.steps for c in step.all(ModelCalled)]
     if not calls:
-        return unmeasured("prices", "no model was called in this run")
+        return unmeasured("prices", said("no model"))
     unknown = [(step, c) for step, c in calls if c.cost_usd is None]
     told = [f"{llm}: {n} calls" for llm, n in Counter(c.llm for _, c in unknown).most_common()]
     total = sum(c.cost_usd or 0.0 for _, c in calls)
-    return share("prices", f"calls without a known price, the others cost ${total:.4f}", len(unknown), len(calls), 0.0,
+    return share("prices", said("prices", usd=f"{total:.4f}"), len(unknown), len(calls), 0.0,
                  f"{OURS}: a sum with gaps is none", evidence=told, fewest=1,
                  remedy="llm=a name that LiteLLM's table prices")  # fmt: skip
 
@@ -533,7 +533,7 @@ def keywords_shared(seen: Observed) -> Finding:
     shared = sorted(((k, pages) for k, pages in holders.items() if len(pages) > 1), key=lambda e: (-len(e[1]), e[0]))
     given, many = sum(map(len, holders.values())), sum(len(pages) for _, pages in shared)
     other = "hybrid" if seen.settings.bookmarks != "hybrid" else "rarity"
-    return share("keywords of several pages", "keywords that stand on more than one bookmark", many, given, 0.25, OURS,
+    return share("keywords of several pages", said("keywords shared"), many, given, 0.25, OURS,
                  evidence=[f"{keyword}: {', '.join(pages[:5])}" for keyword, pages in shared],
                  remedy=f"bookmarks={other}")  # fmt: skip
 
@@ -542,7 +542,7 @@ def bare_bookmarks(seen: Observed) -> Finding:
     """Closed pages that left with a name and no keyword."""
     marked = [page for page in seen.state.pages.values() if page.bookmark]
     bare = [page.name for page in marked if page.bookmark and not page.bookmark.keywords]
-    return share("bookmarks without keywords", "bookmarks that are a bare name", len(bare), len(marked), 0.1, OURS,
+    return share("bookmarks without keywords", said("bare"), len(bare), len(marked), 0.1, OURS,
                  evidence=bare, remedy=f"stub_tokens={min(64, seen.settings.stub_tokens + 8)}")  # fmt: skip
 
 
@@ -550,7 +550,7 @@ def names_known(seen: Observed) -> Finding:
     """Pages that the model asked for by a name nobody has."""
     asked = [(step, b) for step, b in _recalls(seen) if b.by == "model" and b.asked]
     wrong = [(step, r) for step, b in asked for r in b.refused if _is_unknown(r.reason)]
-    return share("names that no page has", "pages asked for by a name that none has", len(wrong),
+    return share("names that no page has", said("unknown names"), len(wrong),
                  sum(len(b.asked) for _, b in asked), 0.05, OURS,
                  evidence=[f"turn {step.turn}: {r.ref}" for step, r in reversed(wrong)],
                  remedy="protocol=schema" if seen.settings.protocol != "schema" else "protocol=tools")  # fmt: skip
@@ -562,7 +562,7 @@ def folded_bookmarks(seen: Observed) -> Finding:
     folded = [page for page in seen.state.evicted if page.bookmark and page.number not in stubs.shown]
     gone = [page for page in seen.state.evicted if page.bookmark]
     s = seen.settings
-    return share("bookmarks folded into ranges", "pages outside that no bookmark of their own names", len(folded),
+    return share("bookmarks folded into ranges", said("folded"), len(folded),
                  len(gone), 0.8, OURS, evidence=[f"p{r.first}-p{r.last}" for r in stubs.ranges],
                  remedy=f"stub_share={min(0.5, round(s.stub_share * 1.5, 3)):g}")  # fmt: skip
 
@@ -575,7 +575,7 @@ def work_failed(seen: Observed) -> Finding:
     told = [f"job {job.id}: {job.kind} {job.key}, {job.reason}" for job in reversed(failed)]
     told += [f"turn {step.turn}: {b.task}, {b.reason}" for step, b in reversed(came)]
     remedy = f"workbench jobs --retry {failed[-1].id}" if failed else "memory_llm=another model"
-    return share("memory work that failed", "pieces of memory work that failed", len(came) + len(failed), asked, 0.05,
+    return share("memory work that failed", said("work failed"), len(came) + len(failed), asked, 0.05,
                  OURS, evidence=told, remedy=remedy, fewest=1)  # fmt: skip
 
 
@@ -586,11 +586,11 @@ def window_full(seen: Observed) -> Finding:
     """Prompts above the mark at which pages should have left."""
     s = seen.settings
     if not s.window_tokens:
-        return unmeasured("prompts above the mark", "the window has no budget (window_tokens=0)")
+        return unmeasured("prompts above the mark", said("no budget"))
     sizes = [(step.prompts[-1].tokens, step) for step in seen.asked]
     over = [(n, step) for n, step in sizes if n > s.high_tokens]
-    return share("prompts above the mark", f"prompts of more than {s.high_tokens:,} tokens", len(over), len(sizes), 0.2,
-                 "high_watermark, which a recall may pass",
+    return share("prompts above the mark", said("above the mark", tokens=f"{s.high_tokens:,}"), len(over), len(sizes),
+                 0.2, "high_watermark, which a recall may pass",
                  evidence=[f"turn {step.turn}: {n:,} tokens" for n, step in reversed(over)],
                  remedy=f"low_watermark={max(0.1, round(s.low_watermark - 0.1, 2)):g}")  # fmt: skip
 
@@ -601,7 +601,7 @@ def unasked_facts(seen: Observed) -> Finding:
     hot = Counter(f.fact for f in placed if f.why == "hot")
     told = [f"f{fact}: {n} prompts" for fact, n in hot.most_common()]
     remedy = f"workbench memory mark f{hot.most_common(1)[0][0]} --importance 0.5" if hot else ""
-    return share("facts that nobody asked for", "facts placed for their weight alone", sum(hot.values()), len(placed),
+    return share("facts that nobody asked for", said("unasked"), sum(hot.values()), len(placed),
                  0.8, OURS, evidence=told, remedy=remedy)  # fmt: skip
 
 
@@ -612,7 +612,7 @@ def repeated_facts(seen: Observed) -> Finding:
     for fact in held:
         by_terms.setdefault(frozenset(terms(seen.words.get(fact.text, ""))), []).append(fact.name)
     same = [names for words, names in by_terms.items() if words and len(names) > 1]
-    return share("facts told twice", "facts that repeat another one's words", sum(len(n) - 1 for n in same), len(held),
+    return share("facts told twice", said("told twice"), sum(len(n) - 1 for n in same), len(held),
                  0.05, OURS, evidence=[", ".join(names) for names in same],
                  remedy="workbench memory consolidate")  # fmt: skip
 
@@ -621,9 +621,9 @@ def facts_kept(seen: Observed) -> Finding:
     """Facts kept of a hundred messages of this conversation."""
     kept = Counter(o.fact for record in seen.ledger for o in record.outcomes if o.verdict == "stored")
     if not seen.ledger:
-        return unmeasured("facts kept", "no turn was looked at for facts", n=len(seen.steps))
+        return unmeasured("facts kept", said("no turn looked at"), n=len(seen.steps))
     rate = 100 * len(kept) / len(seen.ledger)
-    return figure("facts kept", f"{len(kept)} facts were kept of {len(seen.ledger)} turns", rate,
+    return figure("facts kept", said("facts kept", facts=len(kept), turns=len(seen.ledger)), rate,
                   "facts per 100 turns", len(seen.ledger), 150.0, f"{OURS}: SPEC L3 keeps no small talk",
                   evidence=[f"f{n}" for n in list(kept)[-3:]], remedy="remember=rules")  # fmt: skip
 
@@ -631,24 +631,24 @@ def facts_kept(seen: Observed) -> Finding:
 # ── growth ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _trend(name: str, says: str, of: Sequence[tuple[float, Step]], limit: float, unit: str, remedy: str) -> Finding:
+def _trend(name: str, code: str, of: Sequence[tuple[float, Step]], limit: float, unit: str, remedy: str) -> Finding:
     """The last quarter against the one before the middle: the window fills at first, and that is no growth."""
     if len(of) < FEW_STEPS * QUARTER:
-        return unmeasured(name, f"{len(of)} steps are too few for a trend; {FEW_STEPS * QUARTER} would do", n=len(of))
+        return unmeasured(name, said("few steps", steps=len(of), enough=FEW_STEPS * QUARTER), n=len(of))
     part = len(of) // QUARTER
     early, late = of[part : 2 * part], of[-part:]
     before, after = median(v for v, _ in early), median(v for v, _ in late)
     grown = after / before if before else 1.0
     told = [f"turns {early[0][1].turn}-{early[-1][1].turn}: {before:,.4g} {unit}",
             f"turns {late[0][1].turn}-{late[-1][1].turn}: {after:,.4g} {unit}"]  # fmt: skip
-    return figure(name, f"{says} went from {before:,.4g} to {after:,.4g} {unit} (medians of a quarter of the steps)",
+    return figure(name, said(code, before=f"{before:,.4g}", after=f"{after:,.4g}"),
                   grown, "times", len(of), limit, OURS, evidence=told, remedy=remedy)  # fmt: skip
 
 
 def prompt_growth(seen: Observed) -> Finding:
     sizes = [(float(step.prompts[-1].tokens), step) for step in seen.asked]
     remedy = f"high_watermark={max(0.2, round(seen.settings.high_watermark - 0.1, 2)):g}"
-    return _trend("growth of prompts", "tokens of a prompt", sizes, 1.5, "tokens", remedy)
+    return _trend("growth of prompts", "prompt grows", sizes, 1.5, "tokens", remedy)
 
 
 def overhead_growth(seen: Observed) -> Finding:
@@ -656,7 +656,7 @@ def overhead_growth(seen: Observed) -> Finding:
     spent = [(sum(v for stage, v in ms.items() if stage != "model"), step) for step, ms in _timed(seen)]
     if not spent:
         return unmeasured("growth of time for memory", NO_CLOCK)
-    return _trend("growth of time for memory", "milliseconds for memory a step", spent, 2.0, "ms",
+    return _trend("growth of time for memory", "time grows", spent, 2.0, "ms",
                   "workbench bench engine")  # fmt: skip
 
 
@@ -664,9 +664,9 @@ def log_growth(seen: Observed) -> Finding:
     """Bytes of records for 1,000 turns, without words."""
     turns = seen.state.turn
     if turns < 2 * FEW_STEPS:
-        return unmeasured("growth of the log", f"{turns} turns are too few", n=turns)
+        return unmeasured("growth of the log", said("few turns", turns=turns), n=turns)
     rate = 1000 * seen.log_bytes / turns
-    return figure("growth of the log", f"{seen.log_bytes:,} bytes of records for {turns:,} turns", rate,
+    return figure("growth of the log", said("log grows", bytes=f"{seen.log_bytes:,}", turns=f"{turns:,}"), rate,
                   "bytes per 1,000 turns", turns, 20e6, OURS,
                   remedy=f"page_turns={min(200, seen.settings.page_turns * 2)}")  # fmt: skip
 
@@ -674,7 +674,7 @@ def log_growth(seen: Observed) -> Finding:
 def facts_growth(seen: Observed) -> Finding:
     """Facts that hold, against all there are: history is kept for ever, and forgetting is consolidation's."""
     all_of_them, held = len(seen.knowledge.facts), len(seen.knowledge.current)
-    return share("facts that hold no more", "facts that are history", all_of_them - held, all_of_them, 0.7, OURS,
+    return share("facts that hold no more", said("facts history"), all_of_them - held, all_of_them, 0.7, OURS,
                  remedy="workbench memory consolidate", fewest=20)  # fmt: skip
 
 
@@ -682,11 +682,11 @@ def work_waits(seen: Observed) -> Finding:
     """Jobs of this run that nobody does."""
     waiting = [job for job in seen.jobs if job.state in ("queued", "failed")]
     told = [f"job {job.id}: {job.kind} {job.key}, {job.state} {job.reason}".rstrip() for job in waiting]
-    return figure("memory work that waits", f"{len(waiting)} of {len(seen.jobs)} jobs wait or failed", len(waiting),
+    return figure("memory work that waits", said("jobs wait", waiting=len(waiting), of=len(seen.jobs)), len(waiting),
                   "jobs", len(seen.jobs), 20.0, OURS, evidence=told, remedy="workbench work")  # fmt: skip
 
 
 def process_memory(seen: Observed) -> Finding:
     """Said, so that nobody takes its absence for health."""
-    return unmeasured("memory and CPU of the process", "the log does not hold what a process takes",
+    return unmeasured("memory and CPU of the process", said("no process"),
                       remedy="workbench bench engine")  # fmt: skip

@@ -66,6 +66,7 @@ class Diagnosis(Shown):
     turn: int  # the last one that was looked at
     steps: int
     findings: tuple[Finding, ...]
+    headline: str = ""  # `says` in another language
 
     @property
     def suspects(self) -> tuple[Finding, ...]:
@@ -79,6 +80,8 @@ class Diagnosis(Shown):
     @property
     def says(self) -> str:
         """The first suspect in a sentence; where none is, how many checks were clear and how many could not tell."""
+        if self.headline:
+            return self.headline
         unknown = sum(f.verdict == NOT_MEASURED for f in self.findings)
         aside = f" ({unknown} could not be measured)" if unknown else ""
         first = self.suspect

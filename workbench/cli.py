@@ -373,15 +373,20 @@ def diagnose(
     conversation: Conversation = None,
     run: Run = None,
     turn: Annotated[int | None, typer.Option(help="Up to this turn; all without it.", min=1)] = None,
+    lang: Annotated[str, typer.Option(help="en or zh; JSON has codes and values, whatever the language.")] = "en",
     json: AsJson = False,
 ) -> None:
     """What may be the cause of a symptom: ordered checks of the log, each with its figures and what to try."""
     from memory.diagnosis import diagnose as diagnosed
     from memory.stores.sql import Store
+    from workbench.findings import worded
+    from workbench.words import Words, language_of
+
+    say = Words(language_of(lang))
 
     with Store.open(store, readonly=True) as opened:
         found = diagnosed(opened, scope_of(opened, user, conversation, run), symptom, turn=turn)
-        terminal.json(found.to_dict()) if json else terminal.diagnosis(found)
+        terminal.json(found.to_dict()) if json else terminal.diagnosis(worded(found, say), say)
 
 
 @app.command()

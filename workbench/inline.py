@@ -172,11 +172,14 @@ def why(where: Place, expected: str, question: str = "", turn: int | None = None
     return why_view.why(*_place(where), expected, question, turn)
 
 
-def diagnose(where: Place, symptom: str, turn: int | None = None) -> Diagnosis:
-    """What may be the cause of a symptom, by ordered checks of the log."""
+def diagnose(where: Place, symptom: str, turn: int | None = None, lang: str = "en") -> Diagnosis:
+    """What may be the cause of a symptom, by ordered checks of the log; `lang`: en or zh."""
     from memory.diagnosis import diagnose as diagnosed
+    from workbench.findings import worded
+    from workbench.words import Words, language_of
 
-    return diagnosed(*_place(where), symptom, turn=turn)
+    found = diagnosed(*_place(where), symptom, turn=turn)
+    return worded(found, Words(language_of(lang))) if lang != "en" else found
 
 
 def bisect(where: Place, expected: str) -> Bisection:

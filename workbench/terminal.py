@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.views.retrieval import RetrievalView
     from workbench.views.turn import CallRow, RecallView, TurnView
     from workbench.views.window import PageView
+    from workbench.words import Words
 
 WIDE = 160  # columns where nobody watches: a file, a pipe
 FIGURE = re.compile(r"[-+$]?[\d,.]+(?: ?(?:ms|%))?|[–?]|None")
@@ -74,12 +75,13 @@ def verdict(found: Verdict) -> None:
         table(["tried", "works", "what came of it"], [[r.change, r.works, r.says] for r in found.remedies])
 
 
-def diagnosis(found: Diagnosis) -> None:
+def diagnosis(found: Diagnosis, say: Words) -> None:
     """The first suspect in a line, then each check; of suspects what shows it."""
     out.print(plain(found.says, "bold"))
-    table(["check", "", "what was measured", "try"], [[f[0], f[1], f[2], f[4]] for f in found.rows()])
+    head = [say("symptoms.check"), "", say("symptoms.measured"), say("symptoms.try")]
+    table(head, [[f[0], f[1], f[2], f[4]] for f in found.rows()])
     for each in found.suspects:
-        out.print(plain(f"{each.name}: {each.compared}", "dim"))
+        out.print(plain(f"{each.name}: {each.compared_as(say('symptoms.limit'))}", "dim"))
         for line in each.evidence:
             out.print(plain(f"  {line}", "dim"))
 

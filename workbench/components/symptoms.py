@@ -11,6 +11,7 @@ from memory.stores.sql import Store
 from workbench import state
 from workbench.components.export import export
 from workbench.components.grid import Cell, Column, Line, grid
+from workbench.findings import worded
 from workbench.state import Missing, Place
 from workbench.words import Words, escaped, visible
 
@@ -44,7 +45,8 @@ def symptoms(here: Place, say: Words) -> None:
         return
     with st.spinner(say("symptoms.looking")):
         found = _found(here, asked)
-    st.markdown(f"**{escaped(visible(say.reason(found.says), 600))}**")
+    found = worded(found, say)
+    st.markdown(f"**{escaped(visible(found.says, 600))}**")
     _checks(found, say)
 
 
@@ -67,7 +69,7 @@ def _checks(found: Diagnosis, say: Words) -> None:
             finding.name,
             (
                 Cell(finding.name, tone=TONES[finding.verdict], says=say(f"symptoms.{TONES[finding.verdict]}")),
-                Cell(say.reason(finding.says), finding.compared, "\n".join(finding.evidence)),
+                Cell(finding.says, finding.compared_as(say("symptoms.limit")), "\n".join(finding.evidence)),
                 Cell(finding.remedy),
             ),
         )

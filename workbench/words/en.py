@@ -1,6 +1,28 @@
 """The pages' words in English."""
 
+from memory.finding import SAYS
+
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+CHECKS = (  # names of what a diagnosis looks at
+    "facts reach prompts", "messages looked at for facts", "pages that left are asked for",
+    "recalls that bring nothing", "recalls are right", "searches below the threshold", "facts cut for room",
+    "pages cut for room", "vectors", "conflicts left open", "two values hold at once", "two versions in one prompt",
+    "old value on a page", "old value among the facts", "old value in a bookmark", "replies with an old value",
+    "facts changed during a reply", "statements that did not take", "new values take over", "time for memory",
+    "time of the model", "calls for a reply", "calls that failed", "memory work before the reply",
+    "instructions in the prompt", "facts in the prompt", "bookmarks in the prompt", "recalled pages in the prompt",
+    "recalled for nothing", "thrash", "tokens of memory work", "prompts sent again", "prices",
+    "keywords of several pages", "bookmarks without keywords", "names that no page has",
+    "bookmarks folded into ranges", "memory work that failed", "prompts above the mark",
+    "facts that nobody asked for", "facts told twice", "facts kept", "growth of prompts",
+    "growth of time for memory", "growth of the log", "facts that hold no more", "memory work that waits",
+    "memory and CPU of the process",
+)  # fmt: skip
+UNITS = (
+    "share", "messages", "conflicts", "pairs", "turns", "ms", "calls", "facts per 100 turns", "times",
+    "bytes per 1,000 turns", "jobs",
+)  # fmt: skip
 
 TEXT: dict[str, str] = {
     "language": "English",
@@ -577,6 +599,19 @@ TEXT: dict[str, str] = {
     "symptom.poor bookmarks": "poor bookmarks",
     "symptom.bloat": "bloat",
     "symptom.growth": "growth",
+    # what a diagnosis found
+    **{f"check.{name}": name for name in CHECKS},
+    **{f"finding.{code}": says for code, says in SAYS.items()},
+    "finding.share": "{says}: {part} of {whole} ({share})",
+    "finding.few": "{says}: only {n}, of which no share can be told",
+    "finding.at": "{turn}: {says}",
+    "finding.first": "{name}: {says}",
+    "finding.try": "; try {remedy}",
+    "finding.more": "; {more} more {more:suspect|suspects}",
+    "finding.clear": "nothing suspect in {clear} of {n} checks",
+    "finding.unknown": " ({unknown} could not be measured)",
+    **{f"finding.unit.{unit}": unit for unit in UNITS},
+    "symptoms.limit": "limit",
     "overview.health": "Health",
     "overview.health.says": "A quick look; the full check reads the whole store.",
     "overview.looked": "Looked at",
