@@ -12,12 +12,10 @@ from playwright.sync_api import Page, expect
 
 from memory.scope import Scope
 from memory.stores.sql import Store
-from workbench.app import NAVIGATION
 
 pytestmark = pytest.mark.browser
 
 ANA = {"user": "ana", "conv": "house-move"}
-LIN = {"user": "lin", "conv": "tea-shop"}
 SOON = 120_000
 WRITE = """
 import sys
@@ -30,24 +28,6 @@ with Engine.open(sys.argv[1], user="ana", conversation="house-move", wait_s=120)
 
 def where(page: Page, text: str) -> None:
     expect(page.locator(".where.num")).to_contain_text(text, timeout=SOON)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", [entry.name for group in NAVIGATION.values() for entry in group])
-def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
-    page = visit(server, path, scheme=scheme, turn=100, **ANA)
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"\w"), timeout=SOON)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=SOON)
-    expect(page.locator("[data-testid=stException]")).to_have_count(0)
-    assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is (scheme == "dark")
-
-
-def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):
-    page = visit(server, "live", locale="zh-CN", **LIN)
-    expect(page.get_by_role("heading", level=1)).to_have_text("实时窗口", timeout=SOON)
-    page.get_by_text("English", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Live window", timeout=SOON)
-    assert "lang=en" in page.url
 
 
 def test_walking_by_keyboard(server, visit):
