@@ -169,13 +169,14 @@ class Engine(Shown):
             opened = store if isinstance(store, Store) else Store.open(store)
             if opened is not store:
                 undo.callback(opened.close)
-            parent = _parent(opened, scope)
+            parent, redactor = _parent(opened, scope), opened.redactor
             if parent is None and opened.stream(scope) is None:  # what is wrong leaves no empty conversation behind
                 Pager(MemoryJournal(), **_functions(own)).start((settings or Settings()).but(**changes))
             pager = Pager(
                 opened.open_stream(scope, parent, "the conversation goes on"),
                 **_functions(own),
                 clock=opened.clock,
+                redactor=redactor,
                 vectors=StoredVectors(opened, keep=True),
             )
             engine = cls(

@@ -31,7 +31,7 @@ from memory.finder import VectorSource
 from memory.journal import Clock, utc_now
 from memory.knowledge import Change, Conflict, Knowledge, apply
 from memory.recollect import FactFinder, Recollection, recollect
-from memory.redaction import Redact, clean, redact
+from memory.redaction import Redact, clean
 from memory.revision import Revision, Writer, revise
 from memory.scope import OWN, Scope
 from memory.settings import Settings
@@ -74,13 +74,13 @@ class LongTerm(Shown):
         *,
         settings: Settings | None = None,
         clock: Clock = utc_now,
-        redactor: Redact = redact,
+        redactor: Redact | None = None,
         vectors: VectorSource | None = None,
     ) -> None:
         self.store, self.user, self.conversation = store, user, conversation
         self.scope = Scope.own(user)
         self.settings = settings or Settings()
-        self.clock, self._redactor, self._vectors = clock, redactor, vectors
+        self.clock, self._redactor, self._vectors = clock, redactor or store.redactor, vectors
         self._journal: SqlJournal | None = None
         self._finder: FactFinder | None = None
         self._graph: Graph | None = None

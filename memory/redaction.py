@@ -1,16 +1,25 @@
 """Secrets leave a text before any sink sees it: keys, tokens, card numbers; counted, never kept.
 
-Applied once, where words enter the engine. It is no anonymiser: names, addresses and mail stay, for they are
-what a memory is made of.
+Applied once, where words enter the engine; a store may add patterns of its own. E-mail addresses and phone numbers
+stay, for they are what a memory is made of: they leave where words go to somebody else (`SHARED`). It is no
+anonymiser: names and addresses stay.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from memory.errors import BadSetting
+from memory.show import small
 
 Redact = Callable[[str], tuple[str, dict[str, int]]]
+Span = tuple[int, int]  # of characters, half-open
+Find = Callable[[str], Iterable[Span]]  # what has to go of a text: spans in order, none overlapping
+Sorts = Mapping[str, Find]  # by the name that stands in its place
 
 PATTERNS: dict[str, re.Pattern[str]] = {
     "private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
@@ -28,6 +37,20 @@ PATTERNS: dict[str, re.Pattern[str]] = {
 CARD = re.compile(
     r"(?<!\d)(?<!\d\.)(?:[2-6]\d{3}([ -])(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|[2-6]\d{12,18})([ -]\d{3})?(?!\d|\.\d)"
 )
+MAIL = re.compile(
+    r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}"
+    r"(?![A-Za-z0-9])"
+)
+# With the country before it; as dialled within a country that begins with 0; North American; Chinese mobile.
+PHONE = re.compile(
+    r"(?<![A-Za-z0-9_.,:/+-])(?:"
+    r"(?:\+|00)[1-9]\d{0,2}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"
+    r"|\(?0\d{1,4}\)?(?:[ ./-]{0,2}\d{2,8}){1,4}"
+    r"|(?:1[ .-])?\(?[2-9]\d{2}\)?[ .-]\d{3}[ .-]\d{4}"
+    r"|1[3-9]\d[ -]?\d{4}[ -]?\d{4}"
+    r")(?![A-Za-z0-9_]|[.,:/-]\d)"
+)
+DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}")
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -36,21 +59,17 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
     >>> redact("card 4111 1111 1111 1111, thanks")
     ('card [card number removed], thanks', {'card number': 1})
     """
-    counts: Counter[str] = Counter()
-    for sort, pattern in PATTERNS.items():
-        text, n = pattern.subn(f"[{sort} removed]", text)
-        counts[sort] += n
+    return _taken_out(text, SECRETS)
 
-    def card(found: re.Match[str]) -> str:
-        whole, tail = found[0], found[2] or ""
-        for number, rest in ((whole, ""), (whole.removesuffix(tail), tail)):
-            if _luhn([int(c) for c in number if c.isdigit()]):
-                counts["card number"] += 1
-                return f"[card number removed]{rest}"
-        return whole
 
-    text = CARD.sub(card, text)
-    return text, {sort: n for sort, n in counts.items() if n}
+def redactor(*groups: Sorts) -> Redact:
+    """What takes these sorts out of a text, in their order.
+
+    >>> redactor(SECRETS, SHARED)("ana@example.org or +49 30 1234567")
+    ('[e-mail address removed] or [phone number removed]', {'e-mail address': 1, 'phone number': 1})
+    """
+    sorts = {name: find for group in groups for name, find in group.items()}
+    return lambda text: _taken_out(text, sorts)
 
 
 def clean(text: str) -> str:
@@ -58,6 +77,155 @@ def clean(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _taken_out(text: str, sorts: Sorts) -> tuple[str, dict[str, int]]:
+    counts: dict[str, int] = {}
+    for sort, find in sorts.items():
+        if spans := list(find(text)):
+            text, counts[sort] = _replaced(text, spans, sort), len(spans)
+    return text, counts
+
+
+def _replaced(text: str, spans: Iterable[Span], sort: str) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], f"[{sort} removed]"]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+# ── the sorts ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _by(pattern: re.Pattern[str]) -> Find:
+    return lambda text: (found.span() for found in pattern.finditer(text))
+
+
+def _cards(text: str) -> Iterator[Span]:
+    for found in CARD.finditer(text):
+        whole, tail = found[0], found[2] or ""
+        for number in (whole, whole.removesuffix(tail)):
+            if _luhn([int(c) for c in number if c.isdigit()]):
+                yield found.start(), found.start() + len(number)
+                break
+
+
+def _phones(text: str) -> Iterator[Span]:
+    for found in PHONE.finditer(text):
+        if 7 <= sum(c.isdigit() for c in found[0]) <= 15 and not DATE.fullmatch(found[0].strip("()")):
+            yield found.span()
+
+
 def _luhn(digits: list[int]) -> bool:
     doubled = [d if i % 2 == 0 else (d * 2 - 9 if d > 4 else d * 2) for i, d in enumerate(reversed(digits))]
     return sum(doubled) % 10 == 0 and len(set(digits)) > 1
+
+
+SECRETS: Sorts = MappingProxyType({**{sort: _by(p) for sort, p in PATTERNS.items()}, "card number": _cards})
+SHARED: Sorts = MappingProxyType({"e-mail address": _by(MAIL), "phone number": _phones})
+
+
+# ── patterns of one's own ─────────────────────────────────────────────────────────────────────────────
+
+NAME = re.compile(r"[^\W_][\w -]{0,39}")
+MOST = 100  # patterns
+LONGEST = 1_000  # characters of one
+TIME_S = 1.0  # of the processor, for one pattern on one text
+
+
+def own_patterns(lines: str, where: str = "") -> Sorts:
+    """The sorts that a text names, one a line: `customer number: KD-\\d{6}`. Lines that begin with `#` say nothing.
+
+    Raises BadSetting, with the line, for what is no regular expression, and for one that would take out nothing or
+    its own replacement. One that does not end within a second on a text raises BadSetting then, and the text goes
+    nowhere.
+    """
+    sorts: dict[str, Find] = {}
+    for number, line in enumerate(lines.removeprefix("\ufeff").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, colon, pattern = (part.strip() for part in line.partition(":"))
+        at = f"{where or 'patterns'}, line {number}"
+        if not colon or not pattern or not NAME.fullmatch(name):
+            raise BadSetting(
+                f"{at}: a line is `name: regular expression`, as `order: KD-\\d{{6}}`, not {small(line, 60)!r}"
+            )
+        if name in sorts or name in SECRETS or name in SHARED:
+            raise BadSetting(f"{at}: there is a pattern named {name!r} already; give this one another name")
+        if len(sorts) == MOST:
+            raise BadSetting(f"{at}: at most {MOST} patterns; join some with |")
+        sorts[name] = _own(name, pattern, at)
+    return MappingProxyType(sorts)
+
+
+def _own(name: str, pattern: str, at: str) -> Find:
+    import regex  # unlike re it can be told to stop
+
+    if len(pattern) > LONGEST:
+        raise BadSetting(f"{at}: the pattern {name!r} has {len(pattern):,} characters; at most {LONGEST:,}")
+    try:
+        compiled = regex.compile(pattern)
+    except regex.error as error:
+        raise BadSetting(f"{at}: {pattern!r} is no regular expression: {error}") from error
+
+    def find(text: str) -> list[Span]:
+        try:
+            return [found.span() for found in compiled.finditer(text, timeout=TIME_S) if found.end() > found.start()]
+        except TimeoutError as error:
+            raise BadSetting(
+                f"{at}: the pattern {name!r} does not end within {TIME_S:g} s on a text of {len(text):,} characters; "
+                "what repeats within what repeats takes so long: write it simpler"
+            ) from error
+
+    if compiled.match("", timeout=TIME_S):
+        raise BadSetting(f"{at}: the pattern {name!r} also fits where nothing stands; say what must be there")
+    if find(f"[{name} removed]"):
+        raise BadSetting(f"{at}: the pattern {name!r} fits `[{name} removed]`, which stands in its place: rename it")
+    return find
+
+
+# ── what would go ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """One place in a text that has to go."""
+
+    sort: str
+    line: int  # of the text, from 1
+    shown: str  # its first characters, and how long it is: never the whole of it
+    around: str  # the words around it, everything that has to go replaced
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.sort}, {self.shown}"
+
+
+def preview(text: str, sorts: Sorts, around: int = 30) -> list[Going]:
+    """Every place that `redactor(sorts)` would take out of a text, in the order of the sorts.
+
+    >>> print(*preview("write to ana@example.org", SHARED))
+    line 1: e-mail address, ana… (15 characters)
+    """
+    going: list[Going] = []
+    clear = redactor(sorts)
+    for sort, find in sorts.items():
+        spans = list(find(text))
+        for start, end in spans:
+            word = text[start:end]
+            before, after = clear(text[max(0, start - 500) : start])[0], clear(text[end : end + 500])[0]
+            near = f"{before[-around:]}[{sort} removed]{after[:around]}"
+            start_of = f"{word[: min(3, len(word) // 4)]}… ({len(word)} characters)"
+            going.append(Going(sort, text.count("\n", 0, start) + 1, start_of, " ".join(near.split())))
+        text = _replaced(text, spans, sort)  # its line breaks are gone with a key, as they would be
+    return going
+
+
+def counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Several counts as one.
+
+    >>> counted([{"api key": 1}, {"api key": 2, "token": 1}])
+    {'api key': 3, 'token': 1}
+    """
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.engine import resolved
 from memory.errors import EngineError, StaleAppend, StoreError
 from memory.events import Body, Event
 from memory.longterm import LongTerm, heard_of
+from memory.redaction import Redact
 from memory.scope import RECORDED, Scope
 from memory.settings import Settings
 from memory.show import Shown, small, table
@@ -159,7 +160,7 @@ class _Change:
 
 
 def _import(store: Store, recording: Recording) -> Imported:
-    recording = redacted(recording)
+    recording = redacted(recording, store.redactor)
     try:
         scope = Scope(recording.user, recording.conversation, RECORDED)
         change = _change(store, scope, recording)
@@ -223,7 +224,8 @@ def _write(store: Store, scope: Scope, recording: Recording, change: _Change) ->
     journal = store.open_stream(scope)
     state = journal.load()
     batch: list[tuple[int, Body]] = []
-    for step, bodies in _records(recording, change, state.step, not state.version, journal.said):
+    written = _Written(journal.said, store.redactor)
+    for step, bodies in _records(recording, change, state.step, not state.version, written):
         for body in bodies:
             batch.append((step, body))
             state = apply(state, Event(0, state.version + 1, step, store.clock(), body))
@@ -233,17 +235,24 @@ def _write(store: Store, scope: Scope, recording: Recording, change: _Change) ->
     journal.append(batch, state)
 
 
+class _Written(NamedTuple):
+    """How words come into the store: each under its id, and without secrets."""
+
+    said: Callable[[str], int]
+    by: Redact
+
+
 def _records(
-    recording: Recording, change: _Change, step: int, new: bool, said: Callable[[str], int]
+    recording: Recording, change: _Change, step: int, new: bool, written: _Written
 ) -> Iterator[tuple[int, list[Body]]]:
     """The records of one step after the other. They are made when asked for: their words go with their batch."""
     if new:
-        yield 0, opening(recording, said)
+        yield 0, opening(recording, *written)
     for turns in steps_of(change.turns) if change.turns else ():
         step += turns[0].role == "user"
-        yield step, step_records(turns, said)
+        yield step, step_records(turns, *written)
     if change.questions:
-        yield step, question_records(change.questions, said)
+        yield step, question_records(change.questions, *written)
 
 
 # ── what is remembered of it ──────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ from memory.events import (
     TextRedacted,
     TurnMarked,
 )
-from memory.redaction import clean, redact
+from memory.redaction import Redact, clean, redact
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from memory.turns import MESSAGE_TOKENS, Call, Turn, Words
@@ -45,11 +45,11 @@ def steps_of(turns: Sequence[RecordedTurn]) -> Iterator[Sequence[RecordedTurn]]:
         yield turns[first:after]
 
 
-def redacted(recording: Recording) -> Recording:
+def redacted(recording: Recording, by: Redact = redact) -> Recording:
     """As a store would keep it: no secrets, no halves of characters."""
 
     def keep(text: str) -> str:
-        return redact(clean(text))[0]
+        return by(clean(text))[0]
 
     turns = tuple(
         replace(
@@ -61,20 +61,21 @@ def redacted(recording: Recording) -> Recording:
         for turn in recording.turns
     )
     questions = tuple(replace(q, question=keep(q.question), answer=keep(q.answer)) for q in recording.questions)
-    return replace(recording, turns=turns, questions=questions, title=keep(recording.title))
+    title, system = keep(recording.title), keep(recording.system)
+    return replace(recording, turns=turns, questions=questions, title=title, system=system)
 
 
 # ── into records ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def opening(recording: Recording, said: Said) -> list[Body]:
-    system = clean(recording.system)
-    bodies = _Bodies(said)
+def opening(recording: Recording, said: Said, by: Redact = redact) -> list[Body]:
+    """`by` takes the secrets out of what `recording`'s words become in the store; so below."""
+    bodies = _Bodies(said, by)
     bodies.records.append(
         ConversationStarted(
             title=bodies.text(recording.title),
-            system=said(system) if system else 0,
-            system_tokens=tokens.count(system),
+            system=bodies.text(recording.system),
+            system_tokens=tokens.count(by(clean(recording.system))[0]),
             language=recording.language,
             source=recording.format or "recording",
         )
@@ -82,8 +83,8 @@ def opening(recording: Recording, said: Said) -> list[Body]:
     return bodies.records
 
 
-def step_records(turns: Sequence[RecordedTurn], said: Said) -> list[Body]:
-    bodies = _Bodies(said)
+def step_records(turns: Sequence[RecordedTurn], said: Said, by: Redact = redact) -> list[Body]:
+    bodies = _Bodies(said, by)
     for turn in turns:
         for recall in turn.recalls:
             bodies.records.append(_recall(recall, bodies))
@@ -95,8 +96,8 @@ def step_records(turns: Sequence[RecordedTurn], said: Said) -> list[Body]:
     return [*bodies.records, StepFinished({})]
 
 
-def question_records(questions: Iterable[Question], said: Said) -> list[Body]:
-    bodies = _Bodies(said)
+def question_records(questions: Iterable[Question], said: Said, by: Redact = redact) -> list[Body]:
+    bodies = _Bodies(said, by)
     for q in questions:
         record = QuestionLabelled(bodies.text(q.question), bodies.text(q.answer), q.evidence, q.category)
         bodies.records.append(record)
@@ -108,12 +109,13 @@ class _Bodies:
     """Records on their way in; secrets leave the words before these get their id."""
 
     said: Said
+    by: Redact
     records: list[Body] = field(default_factory=list)
 
     def text(self, words: str) -> int:
         if not words:
             return 0
-        kept, removed = redact(clean(words))
+        kept, removed = self.by(clean(words))
         text_id = self.said(kept)
         if removed:
             self.records.append(TextRedacted(text_id, removed))
@@ -122,7 +124,7 @@ class _Bodies:
 
 def _turn(turn: RecordedTurn, bodies: _Bodies) -> Turn:
     """Whole, however long: pieces and pages are decisions, and a recording holds none."""
-    kept = redact(clean(turn.text))[0]
+    kept = bodies.by(clean(turn.text))[0]
     return Turn(
         number=turn.number,
         role=turn.role,

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ from memory.events import Body, ConversationBranched, Event, GuestLeft, StepAban
 from memory.fact_events import TurnRemembered
 from memory.journal import Clock, utc_now
 from memory.knowledge import Knowledge
+from memory.redaction import Redact
 from memory.scope import LIVE, OWN, RECORDED, Scope, is_fork
 from memory.state import State, apply
 from memory.stores import care, embedded, lines, migrations
@@ -53,6 +54,7 @@ from memory.stores.files import (
 from memory.stores.folds import CONVERSATION, Fold, fold_for
 from memory.stores.journal import SqlJournal
 from memory.stores.lease import is_held, leased
+from memory.stores.own_patterns import redactor_of
 from memory.stores.tables import (
     EVENT,
     META,
@@ -141,6 +143,11 @@ class Store:
     @property
     def file(self) -> Path:
         return self.path / FILE
+
+    @cached_property
+    def redactor(self) -> Redact:
+        """What takes secrets out of every text before it is kept: known ones, and those of `redaction.txt`."""
+        return redactor_of(self.path)
 
     def _bring_up_to_date(self, found: int) -> None:
         if found == len(migrations.MIGRATIONS):

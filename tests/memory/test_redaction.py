@@ -1,12 +1,14 @@
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.redaction import clean, redact
+from memory.errors import BadSetting
+from memory.redaction import SECRETS, SHARED, clean, own_patterns, preview, redact, redactor
 
-SECRETS = {
+SECRETS_BY_EXAMPLE = {
     "openai": ("sk-" + "a1B2" * 8, "api key"),
     "openai project": ("sk-proj-" + "a1B2_" * 8, "api key"),
     "anthropic": ("sk-ant-" + "a1B2-" * 8, "api key"),
@@ -29,7 +31,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("around", ["{}", "my key is {}", "KEY={}", "我的密钥是{}，谢谢", "({})", '"{}"', "a\n{}\n"])
-@pytest.mark.parametrize(("secret", "sort"), SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize(("secret", "sort"), SECRETS_BY_EXAMPLE.values(), ids=SECRETS_BY_EXAMPLE)
 def test_a_secret_leaves_the_text(secret, sort, around):
     kept, counts = redact(around.format(secret))
     assert secret not in kept
@@ -64,7 +66,9 @@ def test_what_is_no_secret_stays(text):
 
 
 def test_several_secrets_are_counted_by_sort():
-    text = " ".join(secret for secret, _ in (SECRETS["openai"], SECRETS["aws"], SECRETS["card"]))
+    text = " ".join(
+        secret for secret, _ in (SECRETS_BY_EXAMPLE["openai"], SECRETS_BY_EXAMPLE["aws"], SECRETS_BY_EXAMPLE["card"])
+    )
     assert redact(text)[1] == {"api key": 2, "card number": 1}
 
 
@@ -104,3 +108,98 @@ def test_halves_of_a_character_are_joined_or_replaced():
 def test_every_cleaned_text_can_be_written(text):
     clean(text).encode()
     assert clean(clean(text)) == clean(text)
+
+
+# ── for somebody else's eyes ──────────────────────────────────────────────────────────────────────────
+
+PERSONAL = {
+    "ana@example.org": "e-mail address",
+    "a.b+list@mail.example.co.uk": "e-mail address",
+    "+49 30 1234567": "phone number",
+    "+1 (555) 123-4567": "phone number",
+    "0044 20 7946 0958": "phone number",
+    "030 123 456 789": "phone number",
+    "(555) 123-4567": "phone number",
+    "555-123-4567": "phone number",
+    "13812345678": "phone number",
+    "138 1234 5678": "phone number",
+}
+
+
+@pytest.mark.parametrize("around", ["{}", "write to {}, please", "我的联系方式是{}。", "<{}>", "{}\n"])
+@pytest.mark.parametrize(("words", "sort"), PERSONAL.items())
+def test_addresses_and_numbers_leave_what_is_shared_and_stay_in_what_is_kept(words, sort, around):
+    text = around.format(words)
+    assert redact(text) == (text, {})
+    assert redactor(SECRETS, SHARED)(text) == (around.format(f"[{sort} removed]"), {sort: 1})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on 2026-03-02 at 09:30", "the 03.02.2026 or 01/02/2026", "5,000 euros, 1000000 in all", "version 3.11.4",
+        "192.168.100.200", "turns 100-200", "p3:p41", "1700000000000 ms", "a@b", "0.25", "f12, p34, t5678", "@ana",
+    ],
+)  # fmt: skip
+def test_figures_are_no_phone_numbers(text):
+    assert redactor(SHARED)(text) == (text, {})
+
+
+@pytest.mark.parametrize("text", ["a" * 200_000 + "@", "a@" + "b." * 100_000, "0 " * 100_000, "+1" * 100_000])
+def test_what_is_made_to_be_slow_is_shared_quickly(text):
+    began = time.process_time()
+    redactor(SHARED)(text)
+    assert time.process_time() - began < 5
+
+
+# ── patterns of one's own ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_own_patterns_stand_one_a_line():
+    sorts = own_patterns("# ours\n\ncustomer number: KD-\\d{6}\nproject: (?i)blue ?bird\n")
+    assert redactor(SECRETS, sorts)("KD-123456 asks about Blue Bird, KD-1") == (
+        "[customer number removed] asks about [project removed], KD-1",
+        {"customer number": 1, "project": 1},
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("customer", "a line is `name: regular expression`"),
+        ("name:", "a line is"),
+        ("[x]: a", "a line is"),
+        ("name: (", "is no regular expression"),
+        ("name: a*", "also fits where nothing stands"),
+        ("api key: x", "named 'api key' already"),
+        ("name: x\nname: b", r"line 2: there is a pattern named 'name' already"),
+        ("name: name", r"fits `\[name removed\]`"),
+        ("name: " + "x" * 1_001, "1,001 characters; at most 1,000"),
+    ],
+)
+def test_a_bad_pattern_says_what_is_wrong_with_it(line, why):
+    with pytest.raises(BadSetting, match=why):
+        own_patterns(line)
+
+
+def test_a_pattern_that_does_not_end_is_stopped_and_the_text_goes_nowhere(monkeypatch):
+    monkeypatch.setattr("memory.redaction.TIME_S", 0.1)
+    sorts = own_patterns(r"slow: (x+x+)+y")
+    assert redactor(sorts)("xxy") == ("[slow removed]", {"slow": 1})
+    with pytest.raises(BadSetting, match=r"'slow' does not end within 0\.1 s on a text of 5,000 characters"):
+        redactor(sorts)("x" * 5_000)
+
+
+def test_a_preview_shows_where_and_how_much_and_never_the_whole_secret():
+    secret = SECRETS_BY_EXAMPLE["openai"][0]
+    text = f"hello\nthe key is {secret}, write to ana@example.org"
+    found = preview(text, {**SECRETS, **SHARED})
+    assert [(g.sort, g.line) for g in found] == [("api key", 2), ("e-mail address", 2)]
+    assert found[0].around == "hello the key is [api key removed], write to [e-mail address rem"
+    assert not any(part in repr(found) for part in (secret, secret[:8], "ana@", "example"))
+
+
+@given(st.text(st.sampled_from("aA1 @.+-()0259:\n电话"), max_size=60))
+def test_a_preview_counts_what_goes(text):
+    everything = {**SECRETS, **SHARED}
+    assert Counter(g.sort for g in preview(text, everything)) == redactor(everything)(text)[1]
