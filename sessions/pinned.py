@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 from memory import show
 from memory.carriers import carriers
 from memory.case import Case, open_case
-from memory.errors import EngineError, RecordingError
+from memory.errors import BadSetting, EngineError, RecordingError
 from memory.events import PagePagedIn, PagesRetrieved
 from memory.expected import Expected, looked_for
 from memory.exposure import SAID_TO_END
@@ -42,7 +42,7 @@ from memory.steps import READ, places
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from sessions.questions import IRRELEVANT, KINDS, UPDATE, Pinned, file_of, of_conversation, read
-from sessions.replay import replay
+from sessions.replay import Replay, replay
 
 ASIDE = "a new conversation"  # where a question is asked that must find what was said elsewhere
 LAST = ".last.json"
@@ -82,7 +82,7 @@ class Check(Shown):
     """All of a run, in the order of the file."""
 
     file: str
-    settings: str  # hash of what they were asked under; "": each conversation's own
+    settings: str  # hash of what they were asked under, or what was changed in each conversation's own; "": these
     at: datetime
     outcomes: tuple[Outcome, ...]
 
@@ -146,20 +146,23 @@ def check(
     user: str | None = None,
     conversation: str | None = None,
     settings: Settings | None = None,
+    changes: Mapping[str, Any] | None = None,
     keep: bool = True,
     accept: bool = False,
 ) -> Check:
     """Ask the questions of a file (None: the store's own), compared with its last run.
 
+    `settings` and `changes` as in `run`.
     `keep`: this run is written beside the file, for the next one to compare with; what was won stays won there until
     `accept`. Raises RecordingError for a file that cannot be read.
     """
     at = file or file_of(store)
     found = of_conversation(read(at), user, conversation)
     before = won_last(at)
-    done = run(store, found, settings=settings)
+    done = run(store, found, settings=settings, changes=changes)
     outcomes = tuple(replace(each, before=before.get(each.name)) for each in done)
-    made = Check(str(at), settings.hash if settings else "", store.clock(), outcomes)
+    under = settings.hash if settings else ", ".join(f"{name}={value}" for name, value in (changes or {}).items())
+    made = Check(str(at), under, store.clock(), outcomes)
     if keep and outcomes and os.access(at.parent, os.W_OK) and not (store.readonly and at == file_of(store)):
         _keep(at, made, before, accept=accept)
     return made
@@ -217,11 +220,23 @@ def _keep(file: Path, made: Check, before: Mapping[str, bool], *, accept: bool) 
 # ── asking ────────────────────────────────────────────────────────────────────────────────────────────
 
 
+Again = Callable[[Store, Scope, Settings], Replay]
+
+
+def _again(store: Store, scope: Scope, settings: Settings) -> Replay:
+    return replay((store, scope), settings)
+
+
 def run(
-    store: Store, questions: Iterable[Pinned], *, settings: Settings | None = None, vectors: VectorSource | None = None
-) -> list[Outcome]:
-    """Ask each, and change nothing. `settings`: as if the conversation had been held under these from its beginning."""
-    desk = _Desk(store, settings, vectors or StoredVectors(store))
+    store: Store, questions: Iterable[Pinned], *, settings: Settings | None = None,
+    changes: Mapping[str, Any] | None = None, vectors: VectorSource | None = None, again: Again = _again,
+) -> list[Outcome]:  # fmt: skip
+    """Ask each, and change nothing. `settings`: as if the conversation had been held under these from its beginning.
+
+    `changes`: the same with each conversation's own settings, but for these. `again` replays a conversation: for who
+    has the replay already. Raises BadSetting.
+    """
+    desk = _Desk(store, settings, dict(changes or {}), vectors or StoredVectors(store), again)
     return [desk.outcome(each) for each in questions]
 
 
@@ -231,13 +246,18 @@ class _Desk:
 
     store: Store
     settings: Settings | None
+    changes: Mapping[str, Any]
     vectors: VectorSource
+    again: Again
     _cases: dict[tuple[Any, ...], Case] = field(default_factory=dict)
+    _replays: dict[Scope, Replay] = field(default_factory=dict)
 
     def outcome(self, asked: Pinned) -> Outcome:
         try:
             case = self._case(asked)
             done = case.rehearsal.run()
+        except BadSetting:  # of whoever asks, not of the question
+            raise
         except EngineError as error:
             return _outcome(asked, ("written", str(error)))
         return judged(asked, case, done)
@@ -254,25 +274,28 @@ class _Desk:
             scope = self.store.main_run(asked.user, asked.conversation)
             case = open_case(self.store, scope, expected, asked.question, asked.turn or None, self.vectors)
             case = replace(case, recorded=None, scope=scope.at(LIVE))
+            settings = self.settings or self.store.state(scope).settings.but(**self.changes)
             if asked.is_apart:
-                case = self._apart(case)
-            elif self.settings is not None:
-                case = self._under(case, scope, self.settings, asked.turn)
+                case = self._apart(case, settings if self.settings or self.changes else case.before.settings)
+            elif self.settings is not None or self.changes:
+                case = self._under(case, scope, settings, asked.turn)
             self._cases[key] = replace(case, finder=Finder.of(case.before, case.words, self.vectors))
         return self._cases[key]
 
-    def _apart(self, case: Case) -> Case:
+    def _apart(self, case: Case, settings: Settings) -> Case:
         """In a conversation that begins with the question."""
         journal = MemoryJournal(State(), case.texts, lambda: case.now)
         pager = Pager(journal, clock=lambda: case.now)
-        pager.start(self.settings or case.before.settings)
+        pager.start(settings)
         pager.commit()
         scope = replace(case.scope, conversation=ASIDE)
         return replace(case, scope=scope, before=pager.state, texts=ChainMap(journal.texts, dict(case.texts)))
 
     def _under(self, case: Case, scope: Scope, settings: Settings, turn: int) -> Case:
         """The conversation replayed under other settings."""
-        done = replay((self.store, scope), settings)
+        if scope not in self._replays:
+            self._replays[scope] = self.again(self.store, scope, settings)
+        done = self._replays[scope]
         last = [step for step in done.steps if not turn or step.first_turn <= turn][-1]
         return replace(case, before=last.state, texts=ChainMap(dict(done.texts), dict(case.texts)))
 

@@ -12,7 +12,7 @@ import typer
 
 from memory.errors import BadSetting
 from workbench import terminal
-from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of, settings_of
+from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of
 
 DEMO = "demo"  # in place of a file: the questions that ship
 
@@ -84,14 +84,17 @@ def check(
     accept: Annotated[bool, typer.Option("--accept", help="What is lost now counts as lost from here on.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Ask the pinned questions, without a model. Exit code 1 where one is lost that was won in the last run."""
+    """Ask the pinned questions, without a model. Exit code 1 where one is lost that was won in the last run.
+
+    With `--set` as if each conversation had been held under its own settings but for these.
+    """
     from memory.stores.sql import Store
     from sessions.pinned import check as asked
 
     with Store.open(store) as opened:
         made = asked(
             opened, _file(file), user=user, conversation=conversation,
-            settings=settings_of(sets) if sets else None, accept=accept, keep=accept or file != DEMO,
+            changes=changes_of(sets), accept=accept, keep=accept or file != DEMO,
         )  # fmt: skip
     if json:
         terminal.json(made.to_dict())

