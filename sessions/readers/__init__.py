@@ -12,14 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from memory.errors import RecordingError, UnknownName
-from sessions.readers import locomo, workbench
+from sessions.readers import chatgpt, locomo, otlp, workbench
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
 
 Reader = Callable[..., Iterator[Recording | Skipped]]  # takes a Source, and options of its own by name
 
-READERS: dict[str, Reader] = {"workbench": workbench.read, "locomo": locomo.read}
-LOOKS_LIKE: dict[str, Callable[[Source], bool]] = {"workbench": workbench.looks_like, "locomo": locomo.looks_like}
+READERS: dict[str, Reader] = {
+    "workbench": workbench.read,
+    "locomo": locomo.read,
+    "otlp": otlp.read,
+    "chatgpt": chatgpt.read,
+}
+LOOKS_LIKE: dict[str, Callable[[Source], bool]] = {
+    "workbench": workbench.looks_like,
+    "locomo": locomo.looks_like,
+    "otlp": otlp.looks_like,
+    "chatgpt": chatgpt.looks_like,
+}
 
 
 def read(
