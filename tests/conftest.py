@@ -3,7 +3,8 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,13 @@ def demo_copy(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
         return Path(shutil.copytree(made, to))
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def packages_read_once() -> Iterator[None]:
+    """Streamlit reads what every installed package says of itself for each app that is tested: half of the time."""
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield

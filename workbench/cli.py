@@ -689,12 +689,15 @@ def bench_conflicts(
 
 @bench.command("pages")
 def bench_pages(
-    turns: Annotated[int, typer.Option(min=100, help="Of the made-up conversation.")] = 100_000, json: AsJson = False
+    turns: Annotated[int, typer.Option(min=100, help="Of the made-up conversations together.")] = 100_000,
+    conversations: Annotated[int, typer.Option(min=1, help="That share the turns.")] = 10,
+    json: AsJson = False,
 ) -> None:
     """How long each page takes on a large store: its first run, and runs at other turns."""
     from workbench.pages_bench import page_figures, page_rows
 
-    figures = page_figures(turns, progress=None if json else lambda line: err.print(Text(line, style="dim")))
+    say = None if json else lambda line: err.print(Text(line, style="dim"))
+    figures = page_figures(turns, progress=say, conversations=conversations)
     terminal.json(figures) if json else terminal.table(["page", "first run", "another turn", "n"], page_rows(figures))
 
 

@@ -1,7 +1,8 @@
 """How long a page takes on a large store: whole runs of its script, without a browser. Reports; judges nothing.
 
-The store is made up (sessions/bench.py): one conversation, one fact in every so many turns. `first` is the first run of
-a page, when none of its views is kept; `walk` are runs at other turns, as a reader who walks has them.
+The store is made up (sessions/bench.py): conversations of one user, one fact in every so many turns; one of them is
+shown. `first` is the first run of a page, when none of its views is kept; `walk` are runs at other turns, as a reader
+who walks has them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from memory.scope import FACTS, RECORDED
 from memory.settings import Settings
 from memory.stores.sql import Store
 from memory.stores.sync import sync
@@ -23,25 +26,31 @@ from sessions.importer import import_recordings
 from workbench import app, state
 from workbench.state import STORE_VARIABLE
 
-TURNS = 100_000
+TURNS = 100_000  # of the whole store
+CONVERSATIONS = 10
 WALKS = 5  # runs of each page at other turns
 SLOWEST_S = 120
 
 Say = Callable[[str], None]
 
 
-def page_figures(turns: int = TURNS, walks: int = WALKS, progress: Say | None = None) -> dict[str, Any]:
-    """By page `first_ms` and `walk_ms` (the median of n), and what the store holds."""
+def page_figures(
+    turns: int = TURNS, walks: int = WALKS, progress: Say | None = None, *, conversations: int = CONVERSATIONS
+) -> dict[str, Any]:
+    """By page `first_ms` and `walk_ms` (the median of n), and what the store holds; `turns` are of all together."""
     say = progress or (lambda line: None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store"
-        say(f"a store with {turns:,} turns …")
+        say(f"a store with {turns:,} turns in {conversations} conversations …")
+        each = turns // conversations
         with Store.open(path) as store:
-            import_recordings(store, [talk(turns)], settings=Settings.of(window_tokens=8_000), replay=True)
+            for seed in range(conversations):
+                one = replace(talk(each, seed), conversation=f"talk-{seed + 1}")
+                import_recordings(store, [one], settings=Settings.of(window_tokens=8_000), replay=True)
             sync(store)
             holds = _holds(store)
         with _shown(path):
-            pages = {name: _of_page(name, turns, walks, say) for name in _names()}
+            pages = {name: _of_page(name, each, walks, say) for name in _names()}
     return {"pages": pages, "store": holds}
 
 
@@ -54,10 +63,11 @@ def page_rows(figures: dict[str, Any]) -> list[list[object]]:
 
 
 def _holds(store: Store) -> dict[str, int]:
-    stream = store.streams()[0]
-    facts = len(store.knowledge(stream.scope.user).facts)
-    pages = len(store.state(stream.scope).pages)
-    return {"turns": stream.turns, "events": store.last_seq(), "facts": facts, "pages": pages}
+    streams = [each for each in store.streams() if each.scope.run not in (RECORDED, FACTS)]
+    facts = len(store.knowledge(streams[0].scope.user).facts)
+    pages = sum(len(store.state(each.scope).pages) for each in streams)
+    turns = sum(each.turns for each in streams)
+    return {"turns": turns, "conversations": len(streams), "events": store.last_seq(), "facts": facts, "pages": pages}
 
 
 @contextmanager

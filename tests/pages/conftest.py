@@ -1,11 +1,9 @@
 """A store with both demo conversations, made once; and the app, run without a browser."""
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import workbench
@@ -20,11 +18,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory, demo_copy: Callable[[Path], P
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packages_read_once() -> Iterator[None]:
-    """Streamlit reads what every installed package says of itself for each app that is tested: half of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
-        yield
+def quick(packages_read_once: None) -> None:
+    """Every test here runs the app."""
 
 
 @pytest.fixture
