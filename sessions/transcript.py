@@ -55,6 +55,7 @@ def redacted(recording: Recording, by: Redact = redact) -> Recording:
         replace(
             turn,
             text=keep(turn.text),
+            speaker=keep(turn.speaker),
             calls=tuple(replace(call, arguments=keep(call.arguments)) for call in turn.calls),
             recalls=tuple(replace(recall, question=keep(recall.question)) for recall in turn.recalls),
         )

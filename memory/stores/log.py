@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ from memory.stores.tables import generation_of
 from memory.stores.views import ABOUT, VIEWS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from sqlalchemy import Connection
 
@@ -394,6 +396,24 @@ class Log:
             head = cursor.description or []
             return Result(tuple(c[0] for c in head), tuple(str(c[1]) for c in head), cursor.fetchall())
 
+    def parquet(self, sql: str, params: Sequence[Any], to: Path, words: Callable[[str], str]) -> int:
+        """Write the answer to a query as a Parquet file, every text in it through `words`. Returns the rows.
+
+        Raises BadQuery.
+        """
+        found = self.query(sql, params)
+        columns = [[_worded(cell, words) for cell in column] for column in zip(*found.rows, strict=True)]
+        with self._lock:
+            cursor = self._refreshed().cursor()
+        with closing(cursor), _told():
+            empty = cursor.sql(f"SELECT * FROM ({sql}) LIMIT 0", params=list(params)).to_arrow_table().schema
+        arrays = [pa.array(c, kind) for c, kind in zip(columns or [[]] * len(empty), empty.types, strict=True)]
+        quoted = str(to).replace("'", "''")
+        with closing(_in_memory()) as db, _told():
+            db.register("found", pa.table(arrays, schema=empty))
+            db.execute(f"COPY found TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
+        return len(found)
+
     def close(self) -> None:
         with self._lock:
             if self._db is not None:
@@ -473,6 +493,15 @@ class Log:
         db.execute("DETACH file")
         self._hollow = _marks(db).seq
         return db
+
+
+def _worded(cell: Any, words: Callable[[str], str]) -> Any:
+    """A cell with every text in it, also within lists and records, as `words` gives it."""
+    if isinstance(cell, str):
+        return words(cell)
+    if isinstance(cell, list | tuple):
+        return [_worded(each, words) for each in cell]
+    return {key: _worded(each, words) for key, each in cell.items()} if isinstance(cell, dict) else cell
 
 
 def _in_memory() -> duckdb.DuckDBPyConnection:
