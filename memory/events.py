@@ -73,6 +73,8 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ConversationStarted(Body):
+    """First record of a conversation; a later one says that the application's system prompt is another."""
+
     title: int
     system: int  # id of the application's own system prompt, 0: none
     system_tokens: int
@@ -125,6 +127,14 @@ class TextRedacted(Body):
 
     text: int
     counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraKept(Body):
+    """What a file says of a turn that has no field here, as JSON. It changes no state."""
+
+    turn: int  # 0: of the conversation
+    text: int  # id of the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +349,8 @@ class ModelCalled(Body):
     calls: tuple[Call, ...] = ()
     task: str = "reply"  # or memory work: eviction, bookmark
     protocol: str = ""  # how it was offered memory operations: tools, schema; "": not at all
+    request: str = ""  # id of an application's own call that was recorded; "": the engine made it
+    first_ms: float = 0.0  # until the first piece of its stream; 0: not streamed, or not measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +365,7 @@ class ModelFailed(Body):
     again_in_s: float | None = None  # until the same is tried again; None: it is not
     prompt_tokens: int = 0  # of a prompt that was too long, as the provider counted it; 0: it did not say
     limit_tokens: int = 0  # what it takes; 0: it did not say
+    request: str = ""  # id of an application's own call that was recorded; "": the engine made it
 
 
 @dataclass(frozen=True, slots=True)

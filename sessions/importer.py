@@ -9,9 +9,10 @@ written stops all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, NamedTuple
 
 from memory.engine import resolved
@@ -51,19 +52,24 @@ class Imported:
     format: str = ""
     notes: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)  # secrets in the file, by sort: replaced, never kept
+    remember: bool = True  # False: its user said that nothing of it may be remembered
 
     @property
     def note(self) -> str:
         """All there is to say in one line."""
         left_out = f"{len(self.skipped)} skipped, the first: {self.skipped[0]}" if self.skipped else ""
         no_replay = f"not replayed: {self.replay_failed}" if self.replay_failed else ""
-        return "; ".join(part for part in (self.reason, no_replay, left_out, *self.notes) if part)
+        secrets = ", ".join(f"{n} × {sort}" for sort, n in self.redacted.items())
+        secrets = f"replaced as secrets: {secrets}" if secrets else ""
+        return "; ".join(part for part in (self.reason, no_replay, left_out, secrets, *self.notes) if part)
 
 
 @dataclass(frozen=True)
 class ImportReport(Shown):
     conversations: tuple[Imported, ...] = ()
     skipped: tuple[Skipped, ...] = ()  # what belongs to no conversation
+    dry: bool = False  # nothing was written: what an import would do
 
     def count(self, status: str) -> int:
         return sum(c.status == status for c in self.conversations)
@@ -85,7 +91,10 @@ class ImportReport(Shown):
         left_out = len(self.skipped) + sum(len(c.skipped) for c in self.conversations)
         formats = ", ".join(sorted({c.format for c in self.conversations if c.format}))
         read_as = f" (read as {formats})" if formats else ""
-        return f"{told}{read_as}; {self.new_turns:,} new turns" + (f"; {left_out} skipped" if left_out else "")
+        line = f"{told}{read_as}; {self.new_turns:,} new turns" + (f"; {left_out} skipped" if left_out else "")
+        secrets = sum(sum(c.redacted.values()) for c in self.conversations)
+        line += f"; {secrets} secrets replaced" if secrets else ""
+        return f"would be: {line}; nothing was written" if self.dry else line
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Conversation, status, turns, note."""
@@ -114,6 +123,7 @@ def import_recordings(
     replay: bool = True,
     remember: bool = True,
     as_heard: bool = False,
+    dry_run: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring recordings in, replay each once under `settings`, and say what became of each.
@@ -122,7 +132,9 @@ def import_recordings(
     at the time each turn was said, and not now.
 
     The same recording again changes nothing; a longer one adds its new turns; one that differs from what is there
-    is refused. Raises StoreError where the store itself cannot be written, RecordingError for an unreadable file.
+    is refused, or stands beside it under another name if it is a version of it (`Recording.versions`). `dry_run`:
+    says what would become of each, and writes nothing. Raises StoreError where the store itself cannot be written,
+    RecordingError for an unreadable file.
     """
     wanted = resolved(settings or Settings())
     each = progress or _silently
@@ -132,9 +144,11 @@ def import_recordings(
         if isinstance(found, Skipped):
             skipped.append(found)
         else:
-            done.append(_import(store, found))
+            done.append(_import(store, found, dry_run))
+    if dry_run:
+        return ImportReport(tuple(done), tuple(skipped), dry=True)
     if remember and wanted.remember == "rules":
-        for one in each([one for one in done if one.status in (IMPORTED, GROWN)], "remembering"):
+        for one in each([one for one in done if one.remember and one.status in (IMPORTED, GROWN)], "remembering"):
             _learn(store, one, as_heard=as_heard)
     if replay:
         done = [_replayed(store, one, wanted) for one in each(done, "replaying")]
@@ -159,12 +173,23 @@ class _Change:
     notes: list[str] = field(default_factory=list)
 
 
-def _import(store: Store, recording: Recording) -> Imported:
-    recording = redacted(recording, store.redactor)
+def _import(store: Store, recording: Recording, dry_run: bool) -> Imported:
+    counts: Counter[str] = Counter()
+
+    def counting(text: str) -> tuple[str, dict[str, int]]:
+        kept, removed = store.redactor(text)
+        counts.update(removed)
+        return kept, removed
+
+    recording = redacted(recording, counting)
     try:
         scope = Scope(recording.user, recording.conversation, RECORDED)
         change = _change(store, scope, recording)
-        _write(store, scope, recording, change)
+        if change.status == DIFFERS and recording.versions:
+            recording, change = _as_version(store, recording, change)
+            scope = Scope(recording.user, recording.conversation, RECORDED)
+        if not dry_run:
+            _write(store, scope, recording, change)
     except EngineError as error:
         if isinstance(error, StoreError) and not isinstance(error, StaleAppend):
             raise  # the store's own trouble is everybody's
@@ -172,8 +197,20 @@ def _import(store: Store, recording: Recording) -> Imported:
     return Imported(
         recording.user, recording.conversation, recording.title, change.status, len(recording.turns), len(change.turns),
         len(recording.questions), change.reason, format=recording.format, notes=(*recording.notes, *change.notes),
-        skipped=recording.skipped,
+        skipped=recording.skipped, redacted=dict(counts), remember=recording.remember,
     )  # fmt: skip
+
+
+def _as_version(store: Store, recording: Recording, differing: _Change) -> tuple[Recording, _Change]:
+    """Under the first name with a number that is free, or that has this very version."""
+    for number in count(2):
+        named = recording.named(f"{recording.conversation}-{number}")
+        change = _change(store, Scope(named.user, named.conversation, RECORDED), named)
+        if change.status != DIFFERS:
+            break
+    said = differing.reason.split(";")[0]
+    change.notes.append(f"another version of {recording.conversation!r} ({said}): it stands beside it")
+    return named, change
 
 
 def _change(store: Store, scope: Scope, recording: Recording) -> _Change:

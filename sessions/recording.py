@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -23,6 +24,8 @@ Span = tuple[int, int]  # turn numbers, both ends included
 START = 60  # characters of what was skipped that are shown
 NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 APART = timedelta(seconds=1)
+LONG_BYTES = 2_000  # characters of base64 above which it is no word of anybody
+_BYTES = re.compile(r"(?:data:[\w.+/;=-]*,)?[A-Za-z0-9+/_=\r\n-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class RecordedTurn:
     evidence: tuple[int, ...] = ()  # a user's turn: the earlier turns that hold the answer
     recalls: tuple[RecordedRecall, ...] = ()  # an assistant's turn: what was asked back before it
     text_id: int = field(default=0, compare=False, repr=False)  # where the words come from a store
+    extra: str = field(default="", repr=False)  # what its file says of it that has no field here, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,9 @@ class Recording(Shown):
     notes: tuple[str, ...] = field(default=(), compare=False)
     skipped: tuple[Skipped, ...] = field(default=(), compare=False)
     told_tokens: int = field(default=0, compare=False)  # of the instructions that its model read; 0: not known
+    extra: str = field(default="", repr=False)  # what its file says of the conversation that has no field here, as JSON
+    remember: bool = field(default=True, compare=False)  # False: its user said that nothing of it may be remembered
+    versions: bool = field(default=False, compare=False)  # where another of its name is in the store, it stands beside
 
     def named(self, conversation: str) -> Recording:
         """The same under another name."""
@@ -130,6 +137,9 @@ class Draft:
         self.title, self.language, self.system = clean(title), language, clean(system)
         self.notes: list[str] = []
         self.skipped: list[Skipped] = []
+        self.extra: dict[str, Any] = {}
+        self.remember, self.versions = True, False
+        self.began: datetime | None = None  # where no turn has a time: when its file says that it began
         self._lines: list[_Line] = []
         self._numbers: dict[Hashable, int] = {}
         self._asked: list[tuple[str, Question, Sequence[Hashable]]] = []
@@ -155,8 +165,9 @@ class Draft:
         important: bool = False,
         evidence: Sequence[Hashable] = (),
         recalls: Sequence[tuple[Sequence[tuple[Any, Any]], str]] = (),
-    ) -> None:
-        """One more turn; skipped if it says nothing, if nobody knows its role, or if its name is taken."""
+        extra: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """One more turn, and whether it is one: skipped if it says nothing, has no known role, or its name is taken."""
         calls, text = tuple(calls), clean(text)
         if role not in ROLES:
             self.skip(where, f"a role is one of {', '.join(ROLES)}, not {role!r}", text)
@@ -170,8 +181,16 @@ class Draft:
             if at.tzinfo is None:
                 at = at.replace(tzinfo=UTC)
                 self.note("times come without their offset from UTC; taken as UTC")
-            turn = RecordedTurn(number, role, text, at, clean(speaker), calls, answers, important)
+            turn = RecordedTurn(
+                number, role, text, at, clean(speaker), calls, answers, important, extra=json_of(extra, self.note)
+            )
             self._lines.append(_Line(ref, where, turn, said_at is not None, evidence, recalls))
+            return True
+        return False
+
+    @property
+    def turns(self) -> int:
+        return len(self._lines)
 
     def ask(self, where: str, question: str, answer: str, evidence: Sequence[Hashable], category: str) -> None:
         if question.strip():
@@ -195,6 +214,7 @@ class Draft:
         return Recording(
             self.conversation, self.user, tuple(turns), self._title(turns), self.language, self.system,
             tuple(questions), self.format, tuple(self.notes), tuple(self.skipped),
+            extra=json_of(self.extra, self.note), remember=self.remember, versions=self.versions,
         )  # fmt: skip
 
     def _title(self, turns: Sequence[RecordedTurn]) -> str:
@@ -210,6 +230,8 @@ class Draft:
             return
         first = next((i for i, line in enumerate(self._lines) if line.timed), 0)
         begin = self._lines[first].turn.said_at - APART * first
+        if self.began and len(missing) == len(self._lines):
+            begin = self.began
         for i, line in enumerate(self._lines):
             if not line.timed:
                 before = self._lines[i - 1].turn.said_at if i else begin - APART
@@ -266,6 +288,28 @@ def parsed_time(value: object, note: Callable[[str], None]) -> datetime | None:
     except ValueError:
         note(f"{str(value)[:40]!r} is no ISO 8601 time; it was inferred")
         return None
+
+
+def json_of(extra: Mapping[str, Any] | None, note: Callable[[str], None]) -> str:
+    """As JSON text, "" where there is nothing; of long binary content the size and a hash stay, and that is noted."""
+    if not extra:
+        return ""
+    bare = _without_bytes(extra)
+    if bare != extra:
+        note("of pictures and other binary content only the size and a hash are kept")
+    return clean(json.dumps(bare, ensure_ascii=False, separators=(",", ":")))
+
+
+def _without_bytes(value: Any) -> Any:
+    if isinstance(value, str):
+        if len(value) > LONG_BYTES and _BYTES.fullmatch(value):
+            return f"[{len(value)} characters, {hashlib.blake2b(value.encode(), digest_size=8).hexdigest()}]"
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _without_bytes(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_bytes(each) for each in value]
+    return value
 
 
 def words_of(content: object) -> str:

@@ -14,6 +14,7 @@ from memory.events import (
     BookmarkMade,
     ConversationStarted,
     Event,
+    ExtraKept,
     FactsPlaced,
     MemoryWorkFailed,
     MessageReceived,
@@ -108,6 +109,7 @@ _CHANGES: dict[type[Body], Callable[[Any, New], Body]] = {
     MessageReceived: _said,
     MessageReplied: _said,
     TextRedacted: lambda body, new: replace(body, text=new(body.text)),
+    ExtraKept: lambda body, new: replace(body, text=new(body.text)),
     QuestionLabelled: lambda body, new: replace(body, question=new(body.question), answer=new(body.answer)),
     RepliesCompared: lambda body, new: replace(
         body, question=new(body.question), memory=new(body.memory), plain=new(body.plain)

@@ -6,15 +6,19 @@ A later replay needs no file: what was asked back stands in `PagesRecalled` by "
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 from memory import tokens
 from memory.events import (
     Body,
     ConversationStarted,
     Event,
+    ExtraKept,
     MessageReceived,
     MessageReplied,
     PagesRecalled,
@@ -33,7 +37,15 @@ from sessions.recording import Question, RecordedCall, RecordedRecall, RecordedT
 Said = Callable[[str], int]  # words to their new id
 KINDS = tuple(
     kind.__name__
-    for kind in (ConversationStarted, MessageReceived, MessageReplied, PagesRecalled, QuestionLabelled, TurnMarked)
+    for kind in (
+        ConversationStarted,
+        ExtraKept,
+        MessageReceived,
+        MessageReplied,
+        PagesRecalled,
+        QuestionLabelled,
+        TurnMarked,
+    )
 )
 ASKED_BACK = ("recorded", "model", "user")  # what a replay asks again; not what a label asked for
 
@@ -58,12 +70,36 @@ def redacted(recording: Recording, by: Redact = redact) -> Recording:
             speaker=keep(turn.speaker),
             calls=tuple(replace(call, arguments=keep(call.arguments)) for call in turn.calls),
             recalls=tuple(replace(recall, question=keep(recall.question)) for recall in turn.recalls),
+            extra=_without_secrets(turn.extra, by)[0],
         )
         for turn in recording.turns
     )
     questions = tuple(replace(q, question=keep(q.question), answer=keep(q.answer)) for q in recording.questions)
     title, system = keep(recording.title), keep(recording.system)
-    return replace(recording, turns=turns, questions=questions, title=title, system=system)
+    extra = _without_secrets(recording.extra, by)[0]
+    return replace(recording, turns=turns, questions=questions, title=title, system=system, extra=extra)
+
+
+def _without_secrets(extra: str, by: Redact) -> tuple[str, Counter[str]]:
+    """JSON text with each of its texts as a store would keep it: numbers are no card's, and it stays JSON."""
+    counts: Counter[str] = Counter()
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, str):
+            text, removed = by(clean(value))
+            counts.update(removed)
+            return text
+        if isinstance(value, dict):
+            return {key: kept(each) for key, each in value.items()}
+        return [kept(each) for each in value] if isinstance(value, list) else value
+
+    if not extra:
+        return "", counts
+    try:
+        values = json.loads(extra)
+    except ValueError:  # a topic was erased from it, and it is plain text now
+        return kept(extra), counts
+    return json.dumps(kept(values), ensure_ascii=False, separators=(",", ":")), counts
 
 
 # ── into records ──────────────────────────────────────────────────────────────────────────────────────
@@ -81,6 +117,7 @@ def opening(recording: Recording, said: Said, by: Redact = redact) -> list[Body]
             source=recording.format or "recording",
         )
     )
+    bodies.beyond(0, recording.extra)
     return bodies.records
 
 
@@ -94,6 +131,7 @@ def step_records(turns: Sequence[RecordedTurn], said: Said, by: Redact = redact)
             bodies.records.append(MessageReceived(said_turn, turn.evidence))
         else:
             bodies.records.append(MessageReplied(said_turn))
+        bodies.beyond(turn.number, turn.extra)
     return [*bodies.records, StepFinished({})]
 
 
@@ -121,6 +159,15 @@ class _Bodies:
         if removed:
             self.records.append(TextRedacted(text_id, removed))
         return text_id
+
+    def beyond(self, turn: int, extra: str) -> None:
+        if not extra:
+            return
+        kept, removed = _without_secrets(extra, self.by)
+        text_id = self.said(kept)
+        if removed:
+            self.records.append(TextRedacted(text_id, dict(removed)))
+        self.records.append(ExtraKept(turn, text_id))
 
 
 def _turn(turn: RecordedTurn, bodies: _Bodies) -> Turn:
@@ -165,10 +212,13 @@ def read_back(events: Iterable[Event], words: Words, scope: Scope) -> Recording:
     back = _Back(words)
     for event in events:
         back.take(event.body)
-    turns = [replace(turn, important=back.marks.get(turn.number, turn.important)) for turn in back.turns]
+    turns = [
+        replace(turn, important=back.marks.get(turn.number, turn.important), extra=back.extras.get(turn.number, ""))
+        for turn in back.turns
+    ]
     return Recording(
         scope.conversation, scope.user, tuple(turns), back.title, back.language, back.system,
-        tuple(back.questions), back.source,
+        tuple(back.questions), back.source, extra=back.extras.get(0, ""),
     )  # fmt: skip
 
 
@@ -179,6 +229,7 @@ class _Back:
     questions: list[Question] = field(default_factory=list)
     recalls: list[RecordedRecall] = field(default_factory=list)  # asked back, not yet answered
     marks: dict[int, bool] = field(default_factory=dict)
+    extras: dict[int, str] = field(default_factory=dict)  # by turn, 0: of the conversation
     title: str = ""
     system: str = ""
     language: str = ""
@@ -195,6 +246,8 @@ class _Back:
             self.questions.append(Question(question, answer, body.evidence, body.category))
         elif isinstance(body, TurnMarked):
             self.marks[body.turn] = body.important
+        elif isinstance(body, ExtraKept):
+            self.extras[body.turn] = self._text(body.text)
         elif isinstance(body, ConversationStarted):
             self.title, self.system = self._text(body.title), self._text(body.system)
             self.language, self.source = body.language, body.source

@@ -6,9 +6,12 @@ import codecs
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from memory.errors import RecordingError
+from sessions.readers.documents import PROBED, Document, documents
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -39,6 +42,12 @@ class Source:
     @cached_property
     def text(self) -> str:
         return self._decoded[0]
+
+    @cached_property
+    def head(self) -> list[dict[str, Any]]:
+        """The first objects in it, to see what format they are."""
+        found = islice(documents(self.text), PROBED)
+        return [one.value for one in found if isinstance(one, Document) and isinstance(one.value, dict)]
 
     @property
     def notes(self) -> tuple[str, ...]:

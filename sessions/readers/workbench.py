@@ -11,8 +11,8 @@ Each stands on one line. `turn` counts from 1, `role` is user, assistant, tool o
 its offset. A user's turn may have `"evidence": [12, 13]`, the earlier turns that hold the answer (a label: no model
 sees it), and `"important": true`. An assistant's may have `"recalls": [{"turns": [[11, 20]], "question": "…"}]`, what
 was asked back before the answer as first and last turns, and `"calls": [{"id": "c1", "name": "weather", "arguments":
-{…}}]`; the tool's turn then has `"answers": "c1"`. A question without evidence was never said. Several
-conversations may follow each other.
+{…}}]`; the tool's turn then has `"answers": "c1"`. A question without evidence was never said. `"extra": {…}` of a
+header or a turn is what an imported file says beyond that. Several conversations may follow each other.
 """
 
 from __future__ import annotations
@@ -111,6 +111,7 @@ def _header(values: dict[str, Any] | str, user: str | None) -> Draft:
         "workbench", conversation, owner or "user", title=_text(values, "title"),
         language=_text(values, "language"), system=_text(values, "system"),
     )  # fmt: skip
+    draft.extra = dict(values.get("extra") or {})
     if not owner:
         draft.note("the header names no user; taken as 'user'")
     return draft
@@ -156,6 +157,7 @@ def _turn(draft: Draft, values: dict[str, Any], where: str) -> None:
         important=values.get("important") is True,
         evidence=_numbers(values),
         recalls=recalls,
+        extra=dict(values.get("extra") or {}),
     )
 
 
@@ -195,6 +197,7 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         "version": VERSION,
         "conversation": recording.conversation,
         **{name: value for name in head if (value := getattr(recording, name))},
+        **({"extra": _extra(recording.extra)} if recording.extra else {}),
     }
     yield from map(_turn_line, recording.turns)
     yield from map(_question_line, recording.questions)
@@ -215,6 +218,8 @@ def _turn_line(turn: RecordedTurn) -> dict[str, Any]:
         line["important"] = True
     if turn.recalls:
         line["recalls"] = [_recall_line(r.turns, r.question) for r in turn.recalls]
+    if turn.extra:
+        line["extra"] = _extra(turn.extra)
     return line
 
 
@@ -230,6 +235,15 @@ def _question_line(question: Question) -> dict[str, Any]:
         "evidence": list(question.evidence),
         "category": question.category,
     }
+
+
+def _extra(text: str) -> dict[str, Any]:
+    """As the object that it is; as text where a topic was erased from it."""
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    return values if isinstance(values, dict) else {"text": text}
 
 
 def _arguments(text: str) -> Any:
