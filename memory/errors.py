@@ -33,6 +33,7 @@
     x ModelAnswerEmpty     an answer with neither text nor tool calls
     x ModelCut             the stream broke off; `partial` holds what came
   * RecordingError         a file of recorded conversations that cannot be read
+  x CaseError              a case file that is damaged, of a newer version, or not to be trusted
 """
 
 from __future__ import annotations
@@ -146,3 +147,6 @@ class ModelCut(ModelError):
 
 
 class RecordingError(EngineError): ...
+
+
+class CaseError(EngineError): ...

@@ -107,12 +107,12 @@ def export(
         raise NotFound("there is no conversation to export")
     target = Path(to).expanduser().resolve()
     by, turns = clearing(store, personal=personal, own=own), sum(store.require(scope).turns for scope in scopes)
-    with _whole(target) as part:
+    with new_file(target) as part:
         FORMATS[format](store, scopes, part, by, view)
     return Exported(str(target), format, len(scopes), turns, target.stat().st_size, dict(by.removed))
 
 
-class _whole:  # noqa: N801 - a context
+class new_file:  # noqa: N801 - a context
     """A file beside the target, which becomes it at the end of the block and is gone after an error."""
 
     def __init__(self, target: Path) -> None:
@@ -120,7 +120,7 @@ class _whole:  # noqa: N801 - a context
 
     def __enter__(self) -> Path:
         if self.target.exists():
-            raise StoreError(f"{self.target} exists; an export never overwrites: give another name")
+            raise StoreError(f"{self.target} exists; nothing is overwritten: give another name")
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -132,7 +132,7 @@ class _whole:  # noqa: N801 - a context
             if kind is None:
                 os.link(self.part, self.target)  # fails where a file of this name came meanwhile
         except FileExistsError as taken:
-            raise StoreError(f"{self.target} exists; an export never overwrites: give another name") from taken
+            raise StoreError(f"{self.target} exists; nothing is overwritten: give another name") from taken
         except OSError as other:
             raise of_os(other, self.target.parent) from other
         finally:

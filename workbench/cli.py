@@ -80,6 +80,7 @@ def common(
 
 @app.command("open")
 def open_(
+    case: Annotated[Path | None, typer.Argument(help="A .memcase file, opened read-only in place of a store.")] = None,
     store: StoreAt = None,
     port: Annotated[int, typer.Option(help="0: any free one.")] = 8501,
     demo: Annotated[
@@ -93,6 +94,9 @@ def open_(
     ] = False,
 ) -> None:
     """Open the workbench in the browser."""
+    if case is not None:
+        share_cli.serve_case(case, port, browser)
+        return
     from memory.stores.sql import Store, default_path
     from workbench.server import serve
 

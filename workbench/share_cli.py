@@ -1,4 +1,4 @@
-"""`workbench export`, `redact`: conversations as files for others, and what would be taken out of them.
+"""`workbench export`, `redact`, `case`: conversations as files for others, and what would be taken out of them.
 
 Parses, calls, lays out.
 """
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from memory.redaction import Going, Sorts
     from memory.scope import Scope
     from memory.stores.sql import Store
+    from sessions.cases import Manifest
 
+case = typer.Typer(no_args_is_help=True, help="A conversation with every decision, as one file for somebody else.")
+
+CaseFile = Annotated[Path, typer.Argument(help="A .memcase file.")]
 Personal = Annotated[
     bool, typer.Option("--personal", help="Leave e-mail addresses and phone numbers in; they are taken out without it.")
 ]
@@ -33,6 +37,7 @@ def mount(app: typer.Typer) -> None:
     """Adds the commands of this file."""
     app.command()(export)
     app.command()(redact)
+    app.add_typer(case, name="case")
 
 
 def export(
@@ -83,6 +88,78 @@ def redact(
         return
     terminal.table(["where", "sort", "what", "around"], [[w, g.sort, g.shown, g.around] for w, g in found])
     terminal.line(", ".join(f"{n} {sort}" for sort, n in counts.items()) or "nothing would be taken out")
+
+
+# ── cases ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@case.command("make")
+def make(
+    to: Annotated[Path, typer.Argument(help="The file to write, ending in .memcase; it must not exist.")],
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Annotated[
+        list[str] | None, typer.Option("--conversation", "-c", help="Which conversation; again for more of one user.")
+    ] = None,
+    personal: Personal = False,
+    patterns: Patterns = None,
+    json: AsJson = False,
+) -> None:
+    """Write a case file: the log, settings and vectors of these conversations alone, without secrets."""
+    from memory.stores.sql import Store
+    from sessions.cases import make_case
+
+    with Store.open(store, readonly=True) as opened:
+        first = scope_of(opened, user, conversation[0] if conversation else None)
+        names = [first.conversation, *(conversation or ())[1:]]
+        made = make_case(opened, first.user, names, to, personal=personal, own=own_of(patterns))
+    _told(made, f"wrote {to}: {made.summary}", json)
+
+
+@case.command("show")
+def show(file: CaseFile, json: AsJson = False) -> None:
+    """What a case file says it holds, and what was taken out of it."""
+    from sessions.cases import read_manifest
+
+    found = read_manifest(file)
+    _told(found, f"{found.summary}; made by {found.made_by} at {found.made_at:%Y-%m-%d %H:%M} UTC", json)
+
+
+@case.command("open")
+def open_(
+    file: CaseFile,
+    port: Annotated[int, typer.Option(help="0: any free one.")] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open a browser at the page.")] = True,
+) -> None:
+    """Open a case file in the workbench, read-only; nothing of it stays when it ends."""
+    serve_case(file, port, browser)
+
+
+def serve_case(file: Path, port: int, browser: bool) -> None:
+    """Serve the workbench on a case file until SIGINT or SIGTERM; either takes the unpacked case away."""
+    import signal
+    import sys
+    import webbrowser
+
+    from sessions.cases import open_case
+    from workbench.server import serve
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what the server raises again when it has ended
+    with open_case(file) as opened:
+        summary = opened.manifest.summary
+
+        def ready(url: str) -> None:
+            terminal.line(summary)
+            line = f"The case is open, read-only, at {url}   (Ctrl+C ends it)"
+            terminal.out.print(terminal.plain(line), soft_wrap=True)
+            if browser:
+                webbrowser.open(url)
+
+        serve(opened.folder, port, on_ready=ready, readonly=True)
+
+
+def _told(found: Manifest, line: str, json: bool) -> None:
+    terminal.json(found.to_dict()) if json else terminal.line(line)
 
 
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────

@@ -108,7 +108,7 @@ def test_parquet_holds_the_view_as_it_is_but_for_what_is_personal(store, tmp_pat
 def test_an_export_overwrites_nothing_and_leaves_no_half_file(store, tmp_path):
     there = tmp_path / "there.jsonl"
     there.write_text("mine")
-    with pytest.raises(StoreError, match="never overwrites"):
+    with pytest.raises(StoreError, match="nothing is overwritten"):
         export(store, [SCOPE], there)
     with pytest.raises(UnknownName, match="jsonl, openai"):
         export(store, [SCOPE], tmp_path / "x.csv", "csv")
