@@ -18,7 +18,7 @@ from memory.scope import Scope
 from memory.show import Shown
 from memory.steps import Step
 from memory.stores.sql import Store
-from sessions.honesty import NOTHING, OWN, Honesty
+from sessions.honesty import NOTHING, OWN, REPLY, Honesty
 from sessions.scores import read_first
 
 STAGES = ("should", "recalled", "right", "used")
@@ -73,10 +73,8 @@ class Funnel(Shown):
     @property
     def honesty(self) -> Honesty:
         tokens = (self.window_tokens, self.window_tokens)
-        return Honesty(
-            len(self.asked), 1, 1, self.pages, tokens, self.corpus_tokens, OWN, None, NOTHING,
-            "whether a reply is right: used means that it took up words of the page",
-        )  # fmt: skip
+        k = max((len(each.came) for each in self.asked), default=0)
+        return Honesty(len(self.asked), 1, k, self.pages, tokens, self.corpus_tokens, OWN, None, NOTHING, REPLY)
 
     def __repr__(self) -> str:
         shown = " → ".join(f"{stage} {n}" for stage, n in self.counts.items())

@@ -20,6 +20,12 @@ TUNED = {
     HELD_OUT: "weights chosen on the other conversations",
     NOTHING: "nothing was tuned",
 }
+RECALL, REPLY, EVICTION = "recall", "reply", "eviction"  # what is not measured
+UNMEASURED = {
+    RECALL: "whether a model would recall, and what it would answer",
+    REPLY: "whether a reply is right: used means that it took up words of the page",
+    EVICTION: "what a recall would bring: eviction alone is compared",
+}
 FEW = 30  # questions; below that an interval is wider than most differences
 
 
@@ -36,7 +42,7 @@ class Honesty:
     labels: str = OWN
     wrong_labels: int | None = None  # known to be wrong; None: nobody looked
     tuned: str = SHIPPED
-    unmeasured: str = "whether a model would recall, and what it would answer"
+    unmeasured: str = RECALL
 
     @property
     def is_few(self) -> bool:
@@ -62,7 +68,7 @@ class Honesty:
             "context": self._context(),
             "labels": f"{LABELS[self.labels]}; {wrong}",
             "weights": TUNED[self.tuned],
-            "not measured": self.unmeasured,
+            "not measured": UNMEASURED[self.unmeasured],
         }
 
     @property

@@ -22,7 +22,7 @@ import numpy as np
 from memory import show
 from memory.language import terms
 from memory.show import Shown
-from sessions.honesty import MODEL, NOTHING, OWN, Honesty
+from sessions.honesty import EVICTION, MODEL, NOTHING, OWN, Honesty
 from sessions.lab import ASKED_BACK, MESSAGELESS, ORACLE, PAGES_SHARE, Cell, Outcome, Talk, lab, paged
 
 FORWARD, REVISITS, MIXED, UNKNOWN = "forward", "revisits", "mixed", "unknown"
@@ -113,7 +113,7 @@ class Topology(Shown):
     @property
     def honesty(self) -> Honesty:
         return Honesty(len(self.revisits), 1, 0, self.pages, (self.budget, self.budget), self.corpus_tokens,
-                       self.labels, None, NOTHING, "what a recall would bring: eviction alone is compared")  # fmt: skip
+                       self.labels, None, NOTHING, EVICTION)  # fmt: skip
 
     @property
     def reason(self) -> str:

@@ -51,6 +51,7 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
     "experiment": (
         Entry("replay", ":material/replay:"),
         Entry("tune", ":material/tune:"),
+        Entry("lab", ":material/science:"),
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import ceil, floor
 
 from workbench.views.rows import Segment
 from workbench.views.window import WindowView
@@ -76,6 +77,36 @@ def _round_step(least: float) -> int:
     while power * 10 < least:
         power *= 10
     return max(1, int(next(power * step for step in STEPS if power * step >= least)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Points in a box of 100 by 100, from the top left; ticks with where they stand, 0..100."""
+
+    dots: tuple[tuple[float, float], ...]
+    across: tuple[tuple[float, int], ...]  # tokens
+    up: tuple[tuple[float, float], ...]  # a ratio
+
+
+def scatter(points: Sequence[tuple[float, float]]) -> Plot:
+    """Tokens to the right from 0, ratios upwards: from the tenth below the least to the tenth above the most.
+
+    >>> scatter([(1000, 0.55), (2000, 0.75)]).dots
+    ((50.0, 83.33), (100.0, 16.67))
+    """
+    if not points:
+        return Plot((), (), ())
+    most = max(1, ceil(max(x for x, _ in points)))
+    low, high = floor(10 * min(y for _, y in points) + 1e-9), ceil(10 * max(y for _, y in points) - 1e-9)
+    low = min(low, 9)
+    high = max(high, low + 1)
+
+    def height(tenths: float) -> float:
+        return round(100 - 100 * (tenths - low) / (high - low), 2)
+
+    dots = tuple((round(100 * x / most, 2), height(10 * y)) for x, y in points)
+    across = tuple((round(100 * share, 2), n) for share, n in axis(most, most=6))
+    return Plot(dots, across, tuple((height(n), n / 10) for n in range(low, high + 1)))
 
 
 def spark(values: Sequence[float], *, bars: bool = False) -> dict[str, str]:

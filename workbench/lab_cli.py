@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.keywords import Ask
-    from memory.scope import Scope
-    from memory.stores.sql import Store
     from sessions.lab import Lab, Talk
 
 SHOWN = 30  # rows
-CACHE = "lab"  # a folder beside the store
 
 Many = list[str] | None
 Files = Annotated[
@@ -63,6 +60,7 @@ def lab(
     from memory.stores.sql import default_path
     from sessions.lab import END, SPREAD, grid
     from sessions.lab import lab as made_by
+    from workbench.labs import FOLDER
 
     talks, labels = _of_files(files, corrected) if files else _of_store(store, user, conversation, quiet=json)
     chosen = {"boundaries": boundary, "evictions": eviction, "recalls": recall, "templates": template,
@@ -71,7 +69,7 @@ def lab(
     cells = grid(**named, asked=SPREAD if spread else END)
     at_once = workers or (os.cpu_count() or 1 if len(cells) * sum(len(t.probes) for t in talks) > 20_000 else 1)
     found = made_by(
-        talks, cells, cache or (store or default_path()) / CACHE, at_once, ask=_asking(llm), llm=llm,
+        talks, cells, cache or (store or default_path()) / FOLDER, at_once, ask=_asking(llm), llm=llm,
         progress=_silent if json else _aside, **labels,
     )  # fmt: skip
     terminal.json(found.to_dict()) if json else _told(found)
@@ -87,10 +85,11 @@ def topology(
     """How far back a conversation reaches: it moves forward, or comes back; and the eviction that suits it."""
     from memory.stores.sql import Store
     from sessions.topology import topology as made
+    from workbench.labs import talk
 
     with Store.open(store, readonly=True) as opened:
         scope = scope_of(opened, user, conversation, None)
-        found = made(_talk(opened, scope), budget=budget)
+        found = made(talk(opened, scope), budget=budget)
     if json:
         terminal.json(found.to_dict())
         return
@@ -124,17 +123,6 @@ def funnel(
     terminal.table(["what this is worth", ""], list(found.honesty.to_dict().items()))
 
 
-def _talk(opened: Store, scope: Scope) -> Talk:
-    """What a conversation of the store asks, its pinned questions among it."""
-    from sessions.lab import talk_of
-    from sessions.questions import file_of, of_conversation, read
-    from sessions.replay import identified
-    from workbench.replaying import source_of
-
-    pinned = of_conversation(read(file_of(opened)), scope.user, scope.conversation)
-    return talk_of(identified((opened, source_of(opened, scope))), pinned)
-
-
 def _of_files(files: Sequence[Path], corrected: bool) -> tuple[list[Talk], dict[str, Any]]:
     """Conversations of recordings. LoCoMo stands alone: its labels are of another kind."""
     from sessions.honesty import CORRECTED, RAW
@@ -159,18 +147,12 @@ def _of_store(
 ) -> tuple[list[Talk], dict[str, Any]]:
     """Every conversation that is meant and asks something; which do not, is told."""
     from memory.stores.sql import Store
-    from workbench.views.conversations import conversations
+    from workbench.labs import talks
 
-    found: list[Talk] = []
     with Store.open(place, readonly=True) as opened:
-        for row in conversations(opened, user):
-            if conversation not in (None, row.conversation):
-                continue
-            try:
-                found.append(_talk(opened, row.scope))
-            except RecordingError as error:
-                if not quiet:
-                    terminal.aside(f"left out: {error}")
+        found, left_out = talks(opened, user, conversation)
+    for each in () if quiet else left_out:
+        terminal.aside(f"left out: {each}")
     if not found:
         raise RecordingError(
             "no conversation that is meant has a labelled or pinned question: `workbench pin` one with --evidence"

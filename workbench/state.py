@@ -64,10 +64,12 @@ OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
 OF_STORE = ("seek", "who", "sort", "from", "symptom", "score", "profile")  # of the overview: in no other page's address
 OF_REPLAY = ("base", "set")  # the settings of a replay, and what they are changes of
+OF_LAB = ("over", "grid", "by", "room", "metric", "cell")  # of the policy lab
 KEYS = (
     *OVER_TIME,
     *OF_STORE,
     *OF_REPLAY,
+    *OF_LAB,
     "user",
     "conv",
     "run",
@@ -84,7 +86,12 @@ KEYS = (
     "lang",
 )
 ASKED = ("q", "expect", "try")  # of the Why page: in no other's address, and there again when one comes back
-OWN_KEYS = {**dict.fromkeys(ASKED, "why"), **dict.fromkeys(OF_STORE, "overview"), **dict.fromkeys(OF_REPLAY, "replay")}
+OWN_KEYS = {
+    **dict.fromkeys(ASKED, "why"),
+    **dict.fromkeys(OF_STORE, "overview"),
+    **dict.fromkeys(OF_REPLAY, "replay"),
+    **dict.fromkeys(OF_LAB, "lab"),
+}
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 LED = "_led"  # session: the page and place that a part asked to be led to

@@ -14,7 +14,7 @@ from memory.models.chat import Answer
 from memory.stores.sql import FILE, Store
 
 PAGES = ["live", "turn"]  # those with a scrubber and a page to read
-ALL = [*PAGES, "overview", "diff", "evictions", "graph", "timeline", "why", "bookmarks", "review", "replay", "tune"]
+ALL = [*PAGES, "overview", "diff", "evictions", "graph", "timeline", "why", "bookmarks", "review", "replay", "tune", "lab"]
 Run = Callable[..., AppTest]
 
 

@@ -1533,6 +1533,215 @@ TEXT: dict[str, str] = {
     "origin.pruned": "taken: of no use",
     "done.bookmark": "The next prompt reads {stub}.",
     "done.bookmark_undone": "Taken back: the next prompt reads {stub} again.",
+    # Policy lab
+    "nav.lab": "Policy lab",
+    "lab.title": "Policy lab",
+    "lab.badge": "no model is asked",
+    "lab.badge.says": (
+        "The pages of the conversation are cut, leave and come back in a simulation; nothing is called and "
+        "nothing is written into the log."
+    ),
+    "lab.over": "Over",
+    "lab.over.this": "this conversation",
+    "lab.over.all": "all conversations",
+    "lab.grid": "Grid",
+    "lab.grid.quick": "quick",
+    "lab.grid.wide": "wide",
+    "lab.grid.pages": "by pages",
+    "lab.grid.quick.says": (
+        "Four kinds of pages, four evictions, three budgets; a recall goes by what stands on the pages."
+    ),
+    "lab.grid.wide.says": (
+        "Every kind of page, every eviction that needs no message, and recalls by content or by the "
+        "bookmarks of one generator alone. Takes up to a minute; goes on where it was stopped."
+    ),
+    "lab.grid.pages.says": (
+        "So many pages in the window, as in the paging paper (arXiv 2604.12376, withdrawn). Pages are of "
+        "unequal size, so this is no fair comparison: large pages hold more tokens."
+    ),
+    "lab.progress": "Working it out: part {done:n} of {of:n}",
+    "lab.cancel": "Stop",
+    "lab.resume": "Go on",
+    "lab.stopped": "Stopped after part {done:n} of {of:n}; what is done is kept.",
+    "lab.unasked": "Nothing is asked here yet",
+    "lab.unasked.says": (
+        "The lab needs questions with the turns that answer them. Pin one on the page Why not recalled or "
+        "with `workbench pin … --evidence 12`, or import a recording with labels."
+    ),
+    "lab.left_out": "{n:n} {n:conversation has|conversations have} no labelled question: left out.",
+    "lab.heat": "Heat map",
+    "lab.n": "n = {n:n}",
+    "lab.heat.says": (
+        "Boundaries against evictions. Every cell has the same tokens for pages and bookmarks, so nobody "
+        "wins by having more room."
+    ),
+    "lab.heat.label": "{metric} at {room}: boundaries against evictions",
+    "lab.corner": "boundary",
+    "lab.boundary.says": "Where a page ends.",
+    "lab.cell": "cell",
+    "lab.metric": "Shown",
+    "lab.metric.right1": "right with 1",
+    "lab.metric.right3": "right with 3",
+    "lab.metric.right5": "right with 5",
+    "lab.metric.resident": "in the window",
+    "lab.metric.recalled": "recalled tokens",
+    "lab.metric.regret": "regret",
+    "lab.metric.right1.says": (
+        "Share of the questions that have a page with evidence before them: in the window, or as the first "
+        "page recalled. ★ the best that can be had, ▸ on the front; the oracle knows what will be asked and "
+        "is no choice."
+    ),
+    "lab.metric.right3.says": (
+        "The same with up to three recalled pages, as far as they fit. ★ the best that can be had, ▸ on the front."
+    ),
+    "lab.metric.right5.says": (
+        "The same with up to five recalled pages, as far as they fit. ★ the best that can be had, ▸ on the front."
+    ),
+    "lab.metric.resident.says": (
+        "Share of the questions with such a page in the window: this is the work of eviction alone."
+    ),
+    "lab.metric.recalled.says": "Tokens that the first recalled page brings, a question on average. Less is better.",
+    "lab.metric.regret.says": (
+        "Questions with a page in the window under the oracle, less those here. Less is better; pages are of "
+        "unequal size, so it may be negative."
+    ),
+    "lab.room": "Room",
+    "lab.room.pages": "{n:n} pages",
+    "lab.by": "Recall by",
+    "lab.by.content": "content",
+    "lab.eviction.fifo": "The page that came first leaves first.",
+    "lab.eviction.lru": "The page that was used longest ago leaves first.",
+    "lab.eviction.lfu": "The page that was used least leaves first.",
+    "lab.eviction.recency_frequency": "Uses count, half as much after every 20 steps.",
+    "lab.eviction.hyperbolic": "Uses per step of residence.",
+    "lab.eviction.importance": "The least important page leaves first.",
+    "lab.eviction.oracle": (
+        "Belady's MIN: the page that is needed latest leaves first. It knows what will be asked: a reference."
+    ),
+    "lab.interval": "95 of 100 samples of {n:n} questions lie from {low} to {high}",
+    "lab.interval.head": "95 % interval",
+    "lab.is_best": "the best here",
+    "lab.is_front": "on the front",
+    "lab.front": "What it costs",
+    "lab.front.says": "Each dot is a cell. On the front nothing cheaper finds more. The oracle is on no front.",
+    "lab.front.across": "tokens a question: the room, and the first recalled page",
+    "lab.front.up": "right with one page",
+    "lab.front.front": "on the front",
+    "lab.front.other": "beaten by a cheaper one",
+    "lab.front.oracle": "oracle",
+    "lab.front.table": "As a table: {n:n} cells",
+    "lab.front.tokens": "tokens a question",
+    "lab.front.where": "where",
+    "lab.front.dot": "{cell}: {tokens:n} tokens a question, {right} right with one page",
+    "lab.front.alt": (
+        "{n:n} cells, tokens a question against the share right with one page; {on:n} on the front, from "
+        "{cheap} ({low}) to {best} ({high})."
+    ),
+    "lab.front.pages": "With so many pages in place of a budget no cell has a price in tokens, so there is no front.",
+    "lab.one": "One cell",
+    "lab.one.says": "The cell that is chosen in the heat map or on the front.",
+    "lab.first": "first page right",
+    "lab.faults": "not in the window",
+    "lab.none": "–",
+    "lab.split": "Where the answer was",
+    "lab.split.resident": "in the window",
+    "lab.split.recallable": "recallable",
+    "lab.split.lost": "lost",
+    "lab.split.resident.says": "a page with evidence stood there",
+    "lab.split.recallable.says": "one of the first three recalled pages has it",
+    "lab.split.lost.says": "it was not in the window, and three pages do not bring it or do not fit",
+    "lab.category": "category",
+    "lab.category.message": "messages on the way",
+    "lab.category.recall": "what the model asked back",
+    "lab.category.pinned": "pinned questions",
+    "lab.category.single": "single",
+    "lab.category.multi": "multi",
+    "lab.category.update": "update",
+    "lab.category.temporal": "temporal",
+    "lab.held_out": (
+        "Chosen on the other conversations and measured on the one left out, the best cell has {value} "
+        "({low} to {high}, n = {n:n}); chosen on the same ones it has {best}."
+    ),
+    "lab.held_out.one": (
+        "The best cell was chosen on the questions it is measured by, so its figure is flattering. With more "
+        "conversations it is measured on the one left out."
+    ),
+    "lab.honesty": "What these figures are worth",
+    "lab.honesty.says": "How many questions, out of how many candidates, with which labels, tuned on what.",
+    "lab.honesty.n": "questions",
+    "lab.honesty.n.says": "n = {n:n} in {conversations:n} {conversations:conversation|conversations}",
+    "lab.honesty.few": "; too few to tell settings apart by less than {error} %",
+    "lab.honesty.k": "candidates",
+    "lab.honesty.k.says": "up to {k:n} of {of:n} pages",
+    "lab.honesty.k.none": "no recall: eviction alone",
+    "lab.honesty.context": "context",
+    "lab.honesty.context.says": "{tokens} of {corpus:n} tokens: {share} %",
+    "lab.honesty.context.pages": "pages are counted, not tokens; the conversation has {corpus:n} tokens",
+    "lab.honesty.labels": "labels",
+    "lab.honesty.labels.own": "made by hand with the conversation",
+    "lab.honesty.labels.raw": "as published",
+    "lab.honesty.labels.corrected": "with the published corrections",
+    "lab.honesty.labels.model": "what the model asked back: what it wanted, not what was right",
+    "lab.honesty.wrong": "; {n:n} known to be wrong",
+    "lab.honesty.wrong.unknown": "; nobody looked for wrong ones",
+    "lab.honesty.tuned": "weights",
+    "lab.honesty.tuned.shipped": "as they ship, tuned on LoCoMo; nothing was tuned on this",
+    "lab.honesty.tuned.held_out": "chosen on the other conversations",
+    "lab.honesty.tuned.nothing": "nothing was tuned",
+    "lab.honesty.unmeasured": "not measured",
+    "lab.honesty.unmeasured.recall": "whether a model would recall, and what it would answer",
+    "lab.honesty.unmeasured.reply": "whether a reply is right: used means that it took up words of the page",
+    "lab.honesty.unmeasured.eviction": "what a recall would bring",
+    "lab.shape": "How far back it reaches",
+    "lab.shape.says": "The turns between a message and the earlier turn that it needs.",
+    "lab.shape.forward": "moves forward",
+    "lab.shape.revisits": "comes back",
+    "lab.shape.mixed": "mixed",
+    "lab.shape.unknown": "too little to tell",
+    "lab.shape.by.labels": (
+        "{far:n} of {n:n} labelled messages need what lies further back than the window's {tokens:n} tokens."
+    ),
+    "lab.shape.by.words": (
+        "Too few labelled messages, so words tell: {far:n} of {n:n} turns repeat a rare word from further "
+        "back than {tokens:n} tokens."
+    ),
+    "lab.shape.turns": "{first:n}–{last:n} turns",
+    "lab.shape.more": "{first:n} turns or more",
+    "lab.shape.change": "**{policy}** keeps more of it in the window than {current}, and not by chance: see below.",
+    "lab.shape.keep": "Keep **{current}**: no other eviction is told apart from it on these messages.",
+    "lab.shape.keep.unlabelled": "Keep **{current}**: without labelled messages no eviction can be compared.",
+    "lab.shape.suggests.forward": "The shape would suggest {policy}: what is needed is recent.",
+    "lab.shape.suggests.revisits": (
+        "The shape would suggest {policy}, but what is far back comes by recall, whatever leaves first."
+    ),
+    "lab.shape.suggests.mixed": "",
+    "lab.policy": "eviction",
+    "lab.shape.resident": "in the window",
+    "lab.shape.apart": "against {current}, 95 %",
+    "lab.shape.told": "told apart",
+    "lab.shape.tried": "Evictions on these messages",
+    "lab.yes": "yes",
+    "lab.no": "no",
+    "lab.funnel": "Recall funnel",
+    "lab.funnel.says": (
+        "Of the labelled messages whose answer was not in the first prompt: who asked for pages, who got the "
+        "right one, whose reply took it up. A replay has the recalls and replies of its recording."
+    ),
+    "lab.funnel.none": (
+        "No labelled message of this run had to recall: there are no labels, or all stood in the window."
+    ),
+    "lab.funnel.should": "should recall",
+    "lab.funnel.recalled": "recalled",
+    "lab.funnel.right": "right page",
+    "lab.funnel.used": "used",
+    "lab.funnel.of": "of {labelled:n} labelled messages; {needless:n} recalled although nothing was missing",
+    "lab.funnel.lost": "{n:n} lost here",
+    "lab.funnel.lost.label": "Messages that got lost",
+    "lab.funnel.turn": "turn",
+    "lab.funnel.missing": "needed turns",
+    "lab.funnel.came": "came",
+    "lab.funnel.reached": "got as far as",
+    "lab.funnel.more": "… and {n:n} more",
     # Tune
     "nav.tune": "Tune",
     "tune.title": "Tune",

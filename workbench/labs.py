@@ -1,0 +1,162 @@
+"""The runs of the lab for a page: each in a thread of its own, kept in memory, and on disk where the store is written.
+
+Not here: what is run (sessions/lab.py), and any drawing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from memory.errors import EngineError, RecordingError
+from memory.scope import Scope
+from memory.stores.sql import Store
+from sessions.lab import MESSAGELESS, Cell, Lab, Talk, lab, talk_of
+from sessions.questions import Pinned, file_of, of_conversation, read
+from sessions.replay import identified
+from sessions.topology import Topology, topology
+from workbench.replaying import source_of
+from workbench.views.conversations import conversations
+from workbench.views.lab import GRIDS
+
+FOLDER = "lab"  # in the store's folder: results by numbers, no word of anybody
+KEPT = 6
+UNEXPECTED = "the lab ended unexpectedly; see the server's output"
+
+
+class _Stopped(EngineError):
+    """Somebody asked it to."""
+
+
+class Working:
+    """One grid: under way, stopped, or done. What was worked out is kept, so one that is begun again goes on."""
+
+    def __init__(self, talks: Sequence[Talk], cells: Sequence[Cell], folder: Path | None) -> None:
+        self.done, self.of = 0, 1
+        self.error: EngineError | None = None
+        self._asked = (talks, cells, folder)
+        self._found: Lab | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def is_stopped(self) -> bool:
+        return not self.is_under_way and isinstance(self.error, _Stopped)
+
+    def start(self) -> None:
+        if self.is_under_way or self._found is not None:
+            return
+        self._stop.clear()
+        self.error = EngineError(UNEXPECTED)  # until it ends otherwise
+        self._thread = threading.Thread(target=self._work, name="workbench-lab", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """After the part that it is in."""
+        self._stop.set()
+
+    def wait(self, at_most_s: float) -> None:
+        if self._thread is not None:
+            self._thread.join(at_most_s)
+
+    def found(self) -> Lab:
+        """Raises the error that ended it."""
+        if self._found is None:
+            raise self.error or EngineError(UNEXPECTED)
+        return self._found
+
+    def _work(self) -> None:
+        talks, cells, folder = self._asked
+        try:
+            self._found = lab(talks, cells, folder, progress=self._told)
+            self.error = None
+        except EngineError as error:
+            self.error = error
+
+    def _told(self, done: int, of: int) -> None:
+        self.done, self.of = done, of
+        if self._stop.is_set() and done < of:
+            raise _Stopped("stopped")
+
+
+_WORKING: OrderedDict[tuple[str, tuple[str, ...], tuple[Cell, ...]], Working] = OrderedDict()
+_ALL = threading.Lock()
+
+
+def working(store: Store, talks: Sequence[Talk], cells: tuple[Cell, ...]) -> Working:
+    """The run of this grid over these conversations: begun by whoever asks for it first."""
+    key = (str(store.path), tuple(each.digest for each in talks), cells)
+    with _ALL:
+        found = _WORKING.get(key)
+        if found is None:
+            found = _WORKING[key] = Working(talks, cells, None if store.readonly else store.path / FOLDER)
+            found.start()
+        _WORKING.move_to_end(key)
+        while len(_WORKING) > KEPT:
+            _, oldest = _WORKING.popitem(last=False)
+            oldest.stop()
+    return found
+
+
+def talk(store: Store, scope: Scope) -> Talk:
+    """What a conversation asks, with what is pinned onto it. Raises RecordingError where it asks nothing."""
+    source = source_of(store, scope)
+    pinned = of_conversation(read(file_of(store)), scope.user, scope.conversation)
+    return _talk(store, source, store.require(source).version, store.generation(), tuple(pinned))
+
+
+@lru_cache(maxsize=32)
+def _talk(store: Store, source: Scope, version: int, generation: int, pinned: tuple[Pinned, ...]) -> Talk:
+    return talk_of(identified((store, source)), pinned)
+
+
+def talks(store: Store, user: str | None = None, conversation: str | None = None) -> tuple[list[Talk], list[str]]:
+    """Of every conversation that is meant and asks something; and why others are left out."""
+    found, left_out = [], []
+    for row in conversations(store, user):
+        if conversation in (None, row.conversation):
+            try:
+                found.append(talk(store, row.scope))
+            except RecordingError as error:
+                left_out.append(str(error))
+    return found, left_out
+
+
+def asked(store: Store, scope: Scope, over: str, grid: str) -> tuple[Working, int]:
+    """The run of a named grid over this conversation, or over all; and how many ask nothing. Raises RecordingError
+    where none asks anything."""
+    if over == "this":
+        return working(store, [talk(store, scope)], GRIDS[grid]()), 0
+    found, left_out = talks(store)
+    if not found:
+        raise RecordingError("no conversation has a labelled or pinned question")
+    return working(store, found, GRIDS[grid]()), len(left_out)
+
+
+def shape(store: Store, scope: Scope) -> Topology:
+    """Of a conversation, at its own settings as far as the lab can run them. Raises RecordingError."""
+    settings = store.state(scope).settings
+    current = settings.eviction if settings.eviction in MESSAGELESS else "lru"
+    return _shape(talk(store, scope), settings.window_tokens - settings.reply_tokens, current)
+
+
+@lru_cache(maxsize=32)
+def _shape(each: Talk, budget: int, current: str) -> Topology:
+    return topology(each, budget=budget, current=current)
+
+
+def forget() -> None:
+    """Drop all of them, and stop those under way."""
+    with _ALL:
+        for each in _WORKING.values():
+            each.stop()
+        _WORKING.clear()
+    _talk.cache_clear()
+    _shape.cache_clear()
