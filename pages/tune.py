@@ -4,8 +4,8 @@ import streamlit as st
 
 from memory.errors import BadSetting, BudgetTooSmall, UnknownName
 from workbench import live, tuning
+from workbench.components import pinned, tune
 from workbench.components import replay as parts
-from workbench.components import tune
 from workbench.components.heading import Badge, heading
 from workbench.components.replay import Tried
 from workbench.components.trace import section
@@ -49,6 +49,8 @@ def came_of_it(tried: Tried, here: Place, say: Words) -> None:
         tune.figures(made, say)
     with st.container(border=True):
         tune.turns(made, here.turn, say)
+    with st.container(border=True):
+        pinned.pinned(made, tried, here, say)
     with st.container(border=True):
         tune.questions(made, say)
     with st.container(border=True):

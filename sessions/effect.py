@@ -22,6 +22,7 @@ from memory.finder import VectorSource
 from memory.prompt import Message
 from memory.settings import Settings, described
 from memory.show import Shown, small
+from sessions.pinned import Moved, Outcome
 from sessions.replay import Policy, Replay, Source, Step, identified, replay
 from sessions.thresholds import LOST, NEEDLESS, Asked, Posed, ask, posed
 
@@ -77,7 +78,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Cause:
     """One cause of a change; `kind` names a sentence of CAUSES."""
 
     kind: str
@@ -96,7 +97,7 @@ class TurnEffect:
     after: int
     faults: int  # more than before; less than 0: fewer
     evictions: int
-    why: tuple[Moved, ...]  # the heaviest first
+    why: tuple[Cause, ...]  # the heaviest first
 
     @property
     def says(self) -> str:
@@ -137,6 +138,7 @@ class Effect(Shown):
     turns: tuple[TurnEffect, ...]  # those that changed, in order
     answers: tuple[Answer, ...]
     replays: tuple[Replay, Replay] = field(repr=False, compare=False)
+    pinned: tuple[Moved, ...] = ()  # questions pinned onto the conversation, asked in both
 
     @property
     def changed(self) -> dict[str, tuple[Any, Any]]:
@@ -158,8 +160,19 @@ class Effect(Shown):
         return (
             f"<Effect on {self.conversation} of {told}: {len(self.turns)} of {self.steps} prompts, "
             f"{self.after.faults - self.before.faults:+} faults, {moved:+,} tokens, "
-            f"{len(self.won)} of {len(self.answers)} questions won, {len(self.lost)} lost>"
+            f"{len(self.won)} of {len(self.answers)} questions won, {len(self.lost)} lost{self._pins()}>"
         )
+
+    def _pins(self) -> str:
+        if not self.pinned:
+            return ""
+        won, lost = (sum(getattr(each, name) for each in self.pinned) for name in ("is_won", "is_lost"))
+        return f"; of {len(self.pinned)} pinned ones {won} won, {lost} lost"
+
+    def pinned_rows(self) -> list[list[str]]:
+        """Question, before, after: for a table; those that moved come first."""
+        order = sorted(self.pinned, key=lambda each: not (each.is_won or each.is_lost))
+        return [[small(each.asked.question, 90), *map(_outcome, (each.before, each.after))] for each in order]
 
     def figures(self) -> list[tuple[str, float | None, float | None]]:
         """Name, before, after."""
@@ -175,6 +188,7 @@ class Effect(Shown):
         return (
             f"<code>{show.text(repr(self))}</code>" + show.table(["", "before", "after", "by"], rows)
             + show.table(["question", "turn", "before", "after"], moved, 12)
+            + show.table(["pinned question", "before", "after"], self.pinned_rows(), 12)
             + show.table(["turns", "before", "after", "why"], steps, 12)
         )  # fmt: skip
 
@@ -189,6 +203,15 @@ class Effect(Shown):
             "questions": len(self.answers),
             "won": [asdict(a) for a in self.won],
             "lost": [asdict(a) for a in self.lost],
+            "pinned": [
+                {
+                    "name": p.asked.name,
+                    "question": p.asked.question,
+                    "before": asdict(p.before),
+                    "after": asdict(p.after),
+                }
+                for p in self.pinned
+            ],
         }
 
     def to_df(self) -> Any:
@@ -196,6 +219,10 @@ class Effect(Shown):
         import pandas as pd
 
         return pd.DataFrame([{**asdict(t), "why": t.says} for t in self.turns])
+
+
+def _outcome(each: Outcome) -> str:
+    return "won" if each.won else f"lost, {each.stage}: {each.says}"
 
 
 def _told(value: float | None) -> str:
@@ -210,11 +237,12 @@ def _told(value: float | None) -> str:
 def effect(
     before: Replay, after: Replay, *, price: float | None = None, asked: tuple[Sequence[Asked], Sequence[Asked]] | None
     = None, questions: Sequence[Posed] | None = None, vectors: VectorSource | None = None,
+    pinned: tuple[Moved, ...] = (),
 ) -> Effect:  # fmt: skip
     """Compare two replays of one recording; raises BadSetting for two conversations.
 
     `price`: dollars a token of a prompt. `asked`: the questions as `ask` ranked them in each replay, where that was
-    done before; else `questions`, or the recording's own, are asked now.
+    done before; else `questions`, or the recording's own, are asked now. `pinned`: what `between` made of them.
     """
     if before.recording.conversation != after.recording.conversation or len(before.steps) != len(after.steps):
         raise BadSetting(
@@ -229,7 +257,7 @@ def effect(
     return Effect(
         before.recording.conversation, before.recording.user, (before.settings, after.settings),
         figures(before, price), figures(after, price), len(before.steps), tuple(_turns(before, after)), answers,
-        (before, after),
+        (before, after), pinned,
     )  # fmt: skip
 
 
@@ -298,9 +326,9 @@ def _turn(a: Step, b: Step, x: Mapping[Part, int], y: Mapping[Part, int]) -> Tur
     )
 
 
-def _moved(kind: str, parts: Mapping[Part, int], where: str) -> Moved:
+def _moved(kind: str, parts: Mapping[Part, int], where: str) -> Cause:
     held = [tokens for part, tokens in parts.items() if part[0] == where]
-    return Moved(kind, len(held), sum(held))
+    return Cause(kind, len(held), sum(held))
 
 
 def _last(step: Step) -> int:

@@ -240,6 +240,58 @@ def run(
     return [desk.outcome(each) for each in questions]
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One pinned question under two settings."""
+
+    asked: Pinned
+    before: Outcome
+    after: Outcome
+
+    @property
+    def is_won(self) -> bool:
+        return self.after.won and not self.before.won
+
+    @property
+    def is_lost(self) -> bool:
+        return self.before.won and not self.after.won
+
+
+def between(store: Store, before: Replay, after: Replay) -> tuple[Moved, ...]:
+    """The questions pinned onto this conversation, asked in both replays of it."""
+    recording = before.recording
+    asked = of_conversation(read(file_of(store)), recording.user, recording.conversation)
+    one, other = (
+        run(store, asked, settings=each.settings, again=lambda *_, each=each: each) for each in (before, after)
+    )
+    return tuple(Moved(*all_) for all_ in zip(asked, one, other, strict=True))
+
+
+def winning(
+    store: Store, asked: Pinned, settings: Settings, changes: Iterable[Mapping[str, Any]], again: Again = _again
+) -> Mapping[str, Any] | None:
+    """The first of these changes under which the question is won; None: none of them, or they cannot be made."""
+    for change in changes:
+        try:
+            under = settings.but(**change)
+            (outcome,) = run(store, [asked], settings=under, again=again)
+        except EngineError:  # no such settings, no room: no answer either
+            continue
+        if outcome.won:
+            return change
+    return None
+
+
+def worth_trying(settings: Settings) -> list[dict[str, Any]]:
+    """What most often brings back what was lost, the smallest change first: one that only asks for more pages."""
+    s = settings
+    tries: list[dict[str, Any]] = [{"recall_k": k} for k in (s.recall_k + 1, s.recall_k + 3, s.recall_k + 6)]
+    tries += [{"min_coverage": round(s.min_coverage * share, 2)} for share in (0.5, 0) if s.min_coverage]
+    tries += [{"min_margin": round(s.min_margin * share, 2)} for share in (0.5, 0) if s.min_margin]
+    tries += [{"facts_tokens": max(400, s.facts_tokens * 2)}, {"window_tokens": s.window_tokens * 2}]
+    return tries
+
+
 @dataclass
 class _Desk:
     """What questions of the same place share: the state that is asked, its index."""

@@ -11,6 +11,7 @@ Not here: changing a setting, and what a model makes of the pages. Who asks by v
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -28,6 +29,7 @@ LABEL, QUESTION, RECALL, PINNED, NEEDLESS = "label", "question", "recall", "pinn
 WINDOW, RECALLABLE, LOST = "window", "recall", "lost"  # where the answer is
 MOST_NEEDLESS = 40  # messages that need nothing, evenly spread
 MOST_ASKED = 300  # questions; the last ones
+RANKS, BINS = 12, 20  # of a histogram
 NEEDLESS_COST = 0.1  # of a page, where a question missed costs 1
 GRID = {
     "recall_k": tuple(float(k) for k in range(1, 11)),
@@ -127,6 +129,16 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Bin:
+    """Of a histogram, half-open: what lies there, told apart by whether it answers anything."""
+
+    low: float
+    high: float
+    relevant: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
 class Suggestion:
     setting: str
     now: float
@@ -165,6 +177,39 @@ class Thresholds(Shown):
             if each.under(s) == LOST and each.outcome(s.recall_k + 3, *lower) != LOST:
                 found.append(each)
         return tuple(found)
+
+    def nearly(self, asked: Asked) -> dict[str, float]:
+        """The smallest change of a line that would bring a near miss: one of top-k first, then one of a limit."""
+        s = self.settings
+        for k in range(s.recall_k + 1, s.recall_k + 4):
+            if asked.outcome(k, s.min_coverage, s.min_margin) != LOST:
+                return {"recall_k": k}
+        lower = max(0.0, s.min_coverage - 0.1)
+        if asked.outcome(s.recall_k, lower, s.min_margin) != LOST:
+            return {"min_coverage": math.floor(100 * max(lower, min(asked.coverage, s.min_coverage))) / 100}
+        if asked.outcome(s.recall_k, s.min_coverage, max(0.0, s.min_margin - 0.1)) != LOST:
+            return {"min_margin": round(max(0.0, s.min_margin - 0.1), 2)}
+        return {}
+
+    def histogram(self, setting: str) -> tuple[Bin, ...]:
+        """Of `recall_k` by rank, from 1: pages that answer a question, and others. Of a limit by what it is compared
+        with, for the best page: questions whose answer had left, and messages that need nothing. Raises UnknownName.
+        """
+        if setting not in GRID:
+            raise UnknownName("line of retrieval", setting, GRID)
+        if setting == "recall_k":
+            ranked = [(n, c.relevant) for each in self.asked for n, c in enumerate(each.candidates[:RANKS], 1)
+                      if each.missing or each.is_needless]  # fmt: skip
+            return tuple(
+                Bin(n - 0.5, n + 0.5, ranked.count((n, True)), ranked.count((n, False))) for n in range(1, RANKS + 1)
+            )
+        found = [(each.coverage if setting == "min_coverage" else each.margin, not each.is_needless)
+                 for each in self.asked if each.missing or each.is_needless]  # fmt: skip
+        placed = [(min(BINS - 1, max(0, int(value * BINS + 1e-9))), is_open) for value, is_open in found
+                  if value is not None]  # fmt: skip
+        return tuple(
+            Bin(n / BINS, (n + 1) / BINS, placed.count((n, True)), placed.count((n, False))) for n in range(BINS)
+        )
 
     def now(self, setting: str) -> Point:
         return point(self.asked, self.settings, setting, float(getattr(self.settings, setting)))

@@ -5,6 +5,7 @@ Parses, calls, lays out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,6 +41,7 @@ def tune(
     """What other settings would have done to a conversation, replayed; and where its lines of retrieval stand."""
     from memory.stores.sql import Store
     from sessions.effect import compared
+    from sessions.pinned import between
     from sessions.presets import preset as named
     from sessions.presets import values
     from sessions.replay import identified
@@ -51,6 +53,7 @@ def tune(
         scope = scope_of(opened, user, conversation, None)
         before = opened.state(scope).settings
         made = compared(identified((opened, source_of(opened, scope))), before, before.but(**changes))
+        made = replace(made, pinned=between(opened, *made.replays))
         lines = thresholds(made.replays[1])
     if json:
         terminal.json({**made.to_dict(), "thresholds": lines.to_dict()})
@@ -61,6 +64,8 @@ def tune(
     terminal.table(["turns", "before", "after", "why"], rows)
     moved = [[a.posed.question, a.posed.turn or "end", a.before, a.after] for a in made.answers if a.moved]
     terminal.table(["question", "turn", "before", "after"], moved[:SHOWN])
+    if made.pinned:
+        terminal.table(["pinned question", "before", "after"], made.pinned_rows()[:SHOWN])
     terminal.table(
         ["line", "now", "suggested", "would miss", "of", "needless pages", "left out"],
         [[s.setting, s.now, s.value, s.missed, s.n, s.needless, s.held_out] for s in lines.suggestions],

@@ -6,13 +6,19 @@ nothing. Not here: any drawing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from memory.errors import EngineError
+from memory.scope import Scope
 from memory.settings import Settings
+from memory.stores.sql import Store
 from sessions.effect import Effect, effect
+from sessions.pinned import Moved, between, worth_trying
+from sessions.pinned import winning as found_winning
+from sessions.questions import Pinned, file_of, of_conversation, read
+from sessions.replay import Replay
 from sessions.replayed import Replayed
 from sessions.thresholds import NEEDLESS, Asked, Thresholds, ask, posed, thresholds
 from workbench import replaying, state
@@ -46,7 +52,32 @@ def both(here: Place, tried: Tried) -> tuple[Playing, Playing]:
 
 def effect_of(here: Place, tried: Tried, before: Replayed, after: Replayed) -> Effect:
     price = price_of(tried.settings.llm)
-    return effect(before.replay, after.replay, price=price, asked=(asked(before), asked(after)))
+    pinned = _pinned(before, after, pins(here), here.own_version)
+    return effect(before.replay, after.replay, price=price, asked=(asked(before), asked(after)), pinned=pinned)
+
+
+def pins(here: Place) -> tuple[Pinned, ...]:
+    """The questions that are pinned onto the shown conversation."""
+    return tuple(of_conversation(read(file_of(state.open_store())), here.row.user, here.row.conversation))
+
+
+@lru_cache(maxsize=24)
+def _pinned(before: Replayed, after: Replayed, asked: tuple[Pinned, ...], known: int) -> tuple[Moved, ...]:
+    """`known`: the version of what is remembered, for questions are asked of facts too."""
+    return between(state.open_store(), before.replay, after.replay) if asked else ()
+
+
+def winning(here: Place, tried: Tried, asked: Pinned) -> Mapping[str, Any] | None:
+    """The first setting worth trying under which this question is won; each replay is kept for the page to show."""
+    store = state.open_store()
+    source = replaying.source_of(store, here.scope)
+
+    def again(_: Store, __: Scope, settings: Settings) -> Replay:
+        made = replaying.playing(store, source, settings)
+        made.wait(patience_s(here.stream.turns))
+        return made.played().replay
+
+    return found_winning(store, asked, tried.settings, worth_trying(tried.settings), again)
 
 
 @lru_cache(maxsize=24)

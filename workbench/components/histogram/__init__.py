@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from sessions.thresholds import Bin as Between
 from workbench.components import part
 from workbench.views.why import Bin, Gate, Scored, Scores
 from workbench.words import Words, visible
@@ -43,6 +45,61 @@ def histogram(scores: Scores, say: Words, on_page: Callable[[], None], key: str)
         },
         on_page_change=on_page,
     )
+
+
+def spread(bins: Sequence[Between], line: float | None, words: Spread, say: Words, key: str) -> Any:
+    """What answers and what does not, along one line of retrieval; `line` is where it stands. Two kinds, no names."""
+    low, high = bins[0].low, bins[-1].high
+    top = max(4, *(each.relevant + each.other for each in bins))
+
+    def place(value: float) -> float:
+        return round(100 * (value - low) / (high - low), 2)
+
+    shown = [each for each in bins if each.relevant + each.other]
+    at = None if line is None else min(high, max(low, line))
+    return _histogram(
+        key=key,
+        data={
+            "alt": words.alt,
+            "bins": [_both(each, top, place, words) for each in shown],
+            "marks": [],
+            "line": None if at is None else {"left": place(at), "label": words.line},
+            "shut": words.to_the_left,
+            "ticks": [{"left": place(v), "label": f"{v:g}"} for v in words.ticks],
+            "legend": [{"kind": "carries", "label": words.relevant}, {"kind": "miss", "label": words.other}],
+            "gates": [],
+            "more": say("tune.as_table"),
+            "head": [words.axis, words.relevant, words.other],
+            "rows": [
+                {"name": words.at(each), "page": 0, "carries": bool(each.relevant),
+                 "cells": [say.number(each.relevant), say.number(each.other)]}
+                for each in shown
+            ],
+        },
+        on_page_change=lambda: None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What a histogram of two kinds says of itself."""
+
+    alt: str
+    axis: str
+    line: str
+    relevant: str
+    other: str
+    ticks: tuple[float, ...]
+    at: Callable[[Between], str]  # of a bin
+    to_the_left: bool = False  # what is right of the line does not come
+
+
+def _both(each: Between, top: int, place: Callable[[float], float], words: Spread) -> dict[str, Any]:
+    amounts = [("miss", each.other), ("carries", each.relevant)]
+    cells = [{"key": kind, "kind": kind, "amount": n} for kind, n in amounts if n]
+    title = f"{words.at(each)}: {words.relevant} {each.relevant}, {words.other} {each.other}"
+    return {"key": str(each.low), "left": place(each.low), "width": place(each.high) - place(each.low),
+            "height": round(88 * (each.relevant + each.other) / top, 2), "title": title, "cells": cells}  # fmt: skip
 
 
 def _alt(scores: Scores, say: Words) -> str:
