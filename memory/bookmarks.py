@@ -189,6 +189,16 @@ def candidates(words: PageWords, corpus: Corpus) -> list[asking.Candidate]:
     return found
 
 
+@lru_cache(maxsize=1_024)
+def promise(texts: tuple[str, ...]) -> float:
+    """How many of a page's words a question is likely to say, taken as rare as they are in the language.
+
+    >>> promise(("I adopted a greyhound last week!",)) > promise(("That is terrific.",))
+    True
+    """
+    return fsum(asking.odds(each.signs) for each in candidates(PageWords(0, texts), Corpus()))
+
+
 def _key_alone(surface: str) -> Key | None:
     return word.key if (word := _word(surface)) and word.alone else None
 

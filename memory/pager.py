@@ -24,6 +24,7 @@ from memory.bookmarks import (
     PageWords,
     describe,
     made,
+    promise,
     stands,
     stub,
     tidy,
@@ -543,6 +544,9 @@ class Pager:
         score = self.strategies.score
         if score is eviction.relevance:
             return partial(eviction.relevance, relevant=self._relevant(message))
+        if score is eviction.promising:
+            closed = (page for page in self.state.residents if page.closed)
+            return partial(eviction.promising, promise={page.number: promise(self._texts(page)) for page in closed})
         if score is eviction.cooperative:
             return partial(eviction.cooperative, verdicts=cooperative.scores(self._verdicts()))
         return score

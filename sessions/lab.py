@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import accumulate, product
 from multiprocessing import get_context
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from memory import bookmarks, boundaries, show, templates, tokens
 from memory.errors import BadSetting, RecordingError, UnknownName
-from memory.eviction import EVICTION, Score, belady, ranked
+from memory.eviction import EVICTION, NONE, Figures, Score, belady, promising, ranked
 from memory.exchanges import Line
 from memory.keywords import Ask, Improved, improve_bookmarks
 from memory.lexical import TextIndex
@@ -248,10 +248,17 @@ def paged(talk: Talk, boundary: str) -> list[Page]:
 # ── one cell ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def simulated(pages: Sequence[Page], probes: Sequence[Probe], ranks: Ranks, cell: Cell) -> list[Outcome]:
-    """Each question's outcome. Probes are in the order of `at`; `ranks` orders all pages for each of them."""
+def simulated(
+    pages: Sequence[Page], probes: Sequence[Probe], ranks: Ranks, cell: Cell, promise: Figures = NONE
+) -> list[Outcome]:
+    """Each question's outcome. Probes are in the order of `at`; `ranks` orders all pages for each of them.
+
+    `promise`: what `promising` is told of each page (`promised`).
+    """
     gold = [_gold(pages, probe) for probe in probes]
     score = _score_of(pages, probes, cell)
+    if score is promising:
+        score = partial(promising, promise=promise)
     room = PAGES_SHARE * cell.budget
     resident: dict[int, Page] = {}
     outcomes = []
@@ -266,6 +273,11 @@ def simulated(pages: Sequence[Page], probes: Sequence[Probe], ranks: Ranks, cell
             page = resident[number]
             resident[number] = replace(page, used_at=now, hits=page.hits + 1, heat=page.heat_at(now) + 1)
     return outcomes
+
+
+def promised(talk: Talk, pages: Sequence[Page]) -> dict[int, float]:
+    """By page, what its words promise."""
+    return {each.page: bookmarks.promise(each.texts) for each in words_of(talk, pages)}
 
 
 def _ticks(pages: Sequence[Page], probes: Sequence[Probe]) -> Iterator[tuple[Page | None, int]]:
@@ -648,7 +660,8 @@ def _done(job: _Job, by_model: Mapping[tuple[str, str], Stubs]) -> dict[Cell, li
                 if name not in by:
                     stubs = by_model.get(name)
                     by[name] = by_stubs(stubs, probes) if stubs else _ranks(job.talk, pages, probes, cell.recall)
-                made = simulated(pages, probes, by[name], cell)
+                told = promised(job.talk, pages) if cell.eviction == promising.__name__ else NONE
+                made = simulated(pages, probes, by[name], cell, told)
                 kept[job.key(cell)] = [[getattr(o, f.name) for f in fields(Outcome)] for o in made]
         _keep(job.place, kept)
     return {cell: [_outcome(o) for o in kept[job.key(cell)]] for cell in job.cells}

@@ -40,6 +40,7 @@ from sessions.lab import (
     by_stubs,
     indexed,
     paged,
+    promised,
     result,
     simulated,
     spread,
@@ -210,8 +211,10 @@ def gaps(laid: Sequence[Laid]) -> dict[str, dict[str, Any]]:
         for each in laid:
             late = spread(each.talk) if each.talk.probes[0].at == each.talk.turns[-1].number else each.talk
             n += len(late.probes)
+            told = promised(each.talk, each.pages)
             for policy in hits:
-                made = simulated(each.pages, late.probes, lambda nth: (), replace(cell, eviction=policy, asked=SPREAD))
+                own = replace(cell, eviction=policy, asked=SPREAD)
+                made = simulated(each.pages, late.probes, lambda nth: (), own, told)
                 hits[policy] += sum(o.resident for o in made)
         best = max(hits[policy] for policy in PLAIN)
         gap = hits[ORACLE] - best

@@ -18,6 +18,7 @@ from memory.eviction import (
     lfu,
     lru,
     named,
+    promising,
     ranked,
     recency_frequency,
     relevance,
@@ -90,6 +91,29 @@ def test_what_has_nothing_to_do_with_the_message_leaves_first_and_among_equals_t
     score = lambda page, now: relevance(page, now, {1: 1.0, 3: 0.2})
     assert [p.number for _, p in ranked(pages, score, 9)] == [2, 4, 3, 1]
     assert [p.number for _, p in ranked(pages, relevance, 9)] == [1, 2, 3, 4]
+
+
+def test_what_promises_nothing_leaves_midway_between_the_first_in_and_the_least_recently_used():
+    pages = [Page(1, loaded_at=1, used_at=9), Page(2, loaded_at=2, used_at=4), Page(3, loaded_at=8, used_at=8)]
+    assert [p.number for _, p in ranked(pages, promising, 9)] == [2, 1, 3]
+    score = lambda page, now: promising(page, now, {2: 4.0, 1: 4.0})
+    assert [p.number for _, p in ranked(pages, score, 9)] == [3, 2, 1]
+
+
+def test_the_pager_tells_what_the_words_of_a_page_promise():
+    """What somebody tells of his life outstays newer talk that says nothing."""
+    pager = pager_of(Settings.of(window_tokens=1_600, reply_tokens=100, boundary="fixed_2", eviction="promising"))
+    told = "I adopted a greyhound last Saturday. My sister drove me to Lisbon, and our violin teacher met us there."
+    outstayed = set()
+    for n in range(14):
+        pager.receive(Said(told if n == 1 else f"That is quite terrific and wonderful. {'Nice! ' * 20}"))
+        pager.commit()
+        pager.plan("And then?")
+        pager.reply(Said("Oh. " * 30, "assistant"))
+        pager.settle()
+        pager.commit()
+        outstayed |= {page.number for page in pager.state.evicted if 2 in pager.state.resident}
+    assert {1, 3} <= outstayed
 
 
 def test_the_pager_tells_what_a_page_has_to_do_with_the_message():

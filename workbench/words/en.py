@@ -1615,6 +1615,7 @@ TEXT: dict[str, str] = {
     "lab.eviction.recency_frequency": "Uses count, half as much after every 20 steps.",
     "lab.eviction.hyperbolic": "Uses per step of residence.",
     "lab.eviction.importance": "The least important page leaves first.",
+    "lab.eviction.promising": "The older page leaves first, later if its words are likely to be asked for.",
     "lab.eviction.oracle": (
         "Belady's MIN: the page that is needed latest leaves first. It knows what will be asked: a reference."
     ),

@@ -1653,6 +1653,7 @@ TEXT: dict[str, str] = {
     "lab.eviction.recency_frequency": "按使用次数，每 20 步减半。",
     "lab.eviction.hyperbolic": "按驻留期间每步的使用次数。",
     "lab.eviction.importance": "最不重要的页先离开。",
+    "lab.eviction.promising": "较旧的页先离开；其中的话越可能被问到，离开得越晚。",
     "lab.eviction.oracle": "Belady 的 MIN：最晚才需要的页先离开。它知道将要问什么，只作参照。",
     "lab.interval": "{n:n} 个问题的抽样中，100 次有 95 次在 {low} 到 {high} 之间",
     "lab.interval.head": "95 % 区间",
