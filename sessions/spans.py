@@ -11,7 +11,7 @@ import binascii
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,6 +47,11 @@ class Span:
     def first(self, names: Sequence[str]) -> Any:
         """The value of the first of these attributes that is there; None without one."""
         return next((self.attributes[name] for name in names if self.attributes.get(name) not in (None, "")), None)
+
+
+def named(span: Span, name: str, value: str) -> Span:
+    """The same with this attribute."""
+    return replace(span, attributes={**span.attributes, name: value})
 
 
 def of_request(document: Any) -> Iterator[Span | Skipped]:

@@ -105,7 +105,7 @@ class Talk:
             at, after = _times(span)
             if any(m.mark for m in (*words.inputs, *words.outputs)):
                 self._take_ours(span, words)
-            elif not self._is_there(words, at, after):
+            elif not self._is_there(words, at, after) and not (is_agent(span) and self._is_covered(words, at, after)):
                 thread, new = self._where(words)
                 thread.system = thread.system or words.system
                 thread.add(new, at)
@@ -129,6 +129,16 @@ class Talk:
         return when is not None and any(
             placed.at == when and placed.message.key == last.key for thread in self.threads for placed in thread.turns
         )
+
+    def _is_covered(self, words: Said, at: datetime | None, after: datetime | None) -> bool:
+        """Whether calls of models told before what an agent's span around them tells."""
+        if at is None or after is None:
+            return False
+        last = (words.outputs or words.inputs)[-1].key
+        return any(
+            placed.message.key == last and placed.at is not None and at <= placed.at <= after
+            for thread in self.threads for placed in thread.turns
+        )  # fmt: skip
 
     def _where(self, words: Said) -> tuple[Thread, list[Message]]:
         """The thread that these go on with, and what of the input is new there."""

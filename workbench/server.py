@@ -42,6 +42,8 @@ from workbench.access import DEVELOPER_HEADER, GATE_VARIABLE, ONLY_VARIABLE, REV
 from workbench.app import NAVIGATION
 from workbench.listeners import AGAIN, Listeners
 from workbench.pyvis_graph import CODE_PATH, library
+from workbench.receiver import PATH as TRACES
+from workbench.receiver import Receiver
 from workbench.review_link import PARAMETER, LinkRefused, Reviewer, key_of, opened
 from workbench.state import PUSH_VARIABLE, READONLY_VARIABLE, STORE_VARIABLE, warm
 from workbench.steering import STEERED_VARIABLE, STEERING, Owner, Steering
@@ -91,7 +93,10 @@ class TokenGate:
         return bool(self._token) and hmac.compare_digest(token.encode(), self._token)
 
     def _is_developer(self, scope: Scope) -> bool:
-        return self._is_ours(_cookie(scope, COOKIE))
+        """By the cookie; an exporter of traces, which keeps none, by a header, and for its own path alone."""
+        if self._is_ours(_cookie(scope, COOKIE)):
+            return True
+        return scope["type"] == "http" and scope["path"] == f"/{TRACES}" and self._is_ours(_bearer(scope))
 
     def _reviewer(self, token: str) -> Reviewer:
         return opened(token, key_of(self._store), now=utc_now())
@@ -114,6 +119,9 @@ class TokenGate:
             return Response(status_code=303, headers={"location": "./", "cache-control": "no-store"})
         if is_reviewer:
             return Response("403: not part of a review\n", 403, media_type="text/plain", headers=PRIVATE)
+        if scope["path"] == f"/{TRACES}":
+            says = "401: traces come with the token of the address: `authorization: Bearer …`\n"
+            return Response(says, 401, media_type="text/plain", headers=PRIVATE)
         if PARAMETER not in query and self._token:
             says = "401: open the whole address that `workbench open` printed; it ends with ?token=…\n"
             return Response(says, 401, media_type="text/plain", headers=PRIVATE)
@@ -160,6 +168,12 @@ def _cookie(scope: Scope, name: str) -> str:
         found = SimpleCookie(raw).get(_cookie_name(scope, name))
         return found.value if found else ""
     return ""
+
+
+def _bearer(scope: Scope) -> str:
+    said: str = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+    kind, _, token = said.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _cookie_name(scope: Scope, name: str) -> str:
@@ -337,6 +351,7 @@ def _json(told: dict[str, Any]) -> Response:
 def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str], None] | None = None) -> st.App:
     """The ASGI app. With `base` (a secret path) there is no gate: for frames, where browsers keep cookies out."""
     pulse = Pulse(store)
+    receiver = Receiver(store, readonly=bool(os.environ.get(READONLY_VARIABLE)))
 
     @asynccontextmanager
     async def lifespan(app: st.App) -> AsyncIterator[dict[str, Any]]:
@@ -345,6 +360,7 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
             if on_ready is not None:
                 on_ready(_address(base, token))
             yield {}
+            await receiver.close()
 
     secret = "" if base else secrets.token_urlsafe(24)
     os.environ[GATE_VARIABLE] = secret
@@ -354,6 +370,7 @@ def make_app(store: Path, token: str, *, base: str = "", on_ready: Callable[[str
     pages = [Route(f"{prefix}/{entry.name}", _start if entry.is_default else _document) for entry in entries]
     routes = [Route(f"{prefix}/events", pulse.stream), Route(f"{prefix}/", _document), *pages]
     routes.append(Route(f"{prefix}/{CODE_PATH}", _drawing))
+    routes.append(Route(f"{prefix}/{TRACES}", receiver.receive, methods=["POST"]))
     if base:
         routes += _steered(prefix, store, bool(os.environ.get(READONLY_VARIABLE)))
     return st.App(APP, middleware=gate, routes=routes, lifespan=lifespan)

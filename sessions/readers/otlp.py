@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from memory.errors import RecordingError
+from sessions.otel_names import USER
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
-from sessions.spans import Span, of_phoenix, of_request
+from sessions.spans import Span, named, of_phoenix, of_request
 from sessions.threads import woven
 
 _BEGINS = re.compile(r'"(?:resourceSpans|resource_spans)"\s*:')
@@ -27,8 +28,11 @@ def looks_like(source: Source) -> bool:
     return bool(_BEGINS.search(start)) or bool('"context"' in start and _PHOENIX.search(start))
 
 
-def read(source: Source) -> Iterator[Recording | Skipped]:
-    """Raises RecordingError where no part of it is JSON of either shape."""
+def read(source: Source, user: str | None = None) -> Iterator[Recording | Skipped]:
+    """`user` overrides whose conversations these are.
+
+    Raises RecordingError where no part of it is JSON of either shape.
+    """
     spans: list[Span] = []
     skipped: list[Skipped] = []
     documents = _documents(source.text)
@@ -44,6 +48,8 @@ def read(source: Source) -> Iterator[Recording | Skipped]:
     if not spans and skipped:
         raise RecordingError(f"{source.name} holds no span that can be read; {skipped[0]}")
     yield from skipped
+    if user:
+        spans = [named(span, USER, user) for span in spans]
     yield from woven(spans)
 
 
