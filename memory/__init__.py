@@ -8,15 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memory.dropin import DropIn
     from memory.engine import Engine, Reply
     from memory.errors import EngineError
     from memory.scope import Scope
     from memory.settings import Settings
     from memory.stores.sql import Store
 
-__all__ = ["Engine", "EngineError", "Reply", "Scope", "Settings", "Store"]
+__all__ = ["DropIn", "Engine", "EngineError", "Reply", "Scope", "Settings", "Store"]
 
 _HOMES = {
+    "DropIn": "memory.dropin",
     "Engine": "memory.engine",
     "Reply": "memory.engine",
     "EngineError": "memory.errors",

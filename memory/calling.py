@@ -35,6 +35,30 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an application asks of one step beside its messages. Nothing of it but `llm` and `system` is stored."""
+
+    llm: str
+    system: str = ""
+    tools: tuple[Mapping[str, Any], ...] = ()  # its own: their calls go back to it
+    tool_choice: Any = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)  # for LiteLLM, over those of the engine
+    max_tokens: int | None = None  # of the reply; None: the model's own limit
+    timeout_s: float | None = None
+    tries: int = TRIES
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of its tools."""
+        return frozenset(str((tool.get("function") or {}).get("name")) for tool in self.tools)
+
+    @property
+    def beside(self) -> str:
+        """Its tools as they go with every prompt, to be counted."""
+        return json.dumps(self.tools, ensure_ascii=False, default=str) if self.tools else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """`options` go to the chat model and are never stored; `memory_options` to the model that `memory_llm` names."""
 

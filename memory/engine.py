@@ -12,15 +12,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from memory import tokens, work
 from memory.bookmarks import parse_page_ref
-from memory.calling import Caller, Complete, arguments_of, called, note_failure
+from memory.calling import TRIES, Caller, Complete, Wanted, arguments_of, called, note_failure
 from memory.deferred import ALL, Worked, Worker, queue_left, queueing
-from memory.errors import BadMessage, ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused
+from memory.errors import BadMessage, ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused, WentOn
 from memory.events import BookmarkMade, PagesRecalled, RepliesCompared
 from memory.journal import MemoryJournal
 from memory.longterm import LongTerm
@@ -48,6 +49,7 @@ from memory.window import Fill
 
 if TYPE_CHECKING:
     from memory.diagnosis import Diagnosis
+    from memory.dropin import DropIn
     from memory.reach import Bisection, BlastRadius
     from memory.why import Verdict
 
@@ -67,6 +69,8 @@ class Reply(Shown):
     cost_usd: float | None
     ms: Mapping[str, float]  # by stage
     stale_facts: tuple[int, ...] = ()  # it may rest on: they were changed while the model answered
+    calls: tuple[ToolCall, ...] = ()  # of the application's own tools: the step waits for their results
+    finish: str = "stop"  # why the model ended, as it says
 
     def __str__(self) -> str:
         return self.text
@@ -113,6 +117,7 @@ class Engine(Shown):
         own = None if memory_options is None else dict(memory_options)
         self.caller = Caller(chat, dict(options or {}), own, timeout_s, sleep, chance)
         self._offered_for: Settings | None = None
+        self._offered_beside = ""  # the application's own tools
         self._protocol = ("", "")
         self.remembering = Remembering(store, scope, pager)
         if scope.run == LIVE:
@@ -210,19 +215,25 @@ class Engine(Shown):
             self.pager.refresh()
             yield
 
-    def _take_up_offer(self) -> None:
-        """What the model may ask of its memory, and by which protocol, follows the settings."""
+    def _take_up_offer(self, beside: str = "") -> None:
+        """What the model may ask of its memory, and by which protocol, follows the settings.
+
+        `beside`: the application's own tools; where there are any, the memory is asked by tools as well.
+        """
         s = self.state.settings
-        if s == self._offered_for:
+        if s == self._offered_for and beside == self._offered_beside:
             return
-        self._agree_on(*protocol_of(s.llm, s.protocol))
+        self._offered_beside = beside
+        by_tools = ("tools", "the application has tools of its own")
+        self._agree_on(*(by_tools if beside else protocol_of(s.llm, s.protocol)))
         self._offered_for = s
 
     def _agree_on(self, protocol: str, why: str) -> None:
         s = self.state.settings
         self._protocol = (protocol, why)
         real, roomy = s.llm != OFFLINE, protocol == "tools" and s.window_tokens >= ROOMY
-        self.pager.offers(offer(protocol, offered(s.operations, real=real, roomy=roomy), s.recall_level))
+        told = offer(protocol, offered(s.operations, real=real, roomy=roomy), s.recall_level)
+        self.pager.offers(replace(told, application=self._offered_beside))
 
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -232,11 +243,58 @@ class Engine(Shown):
         Raises ConversationBusy, BadMessage, BudgetTooSmall, RecallLoop, or a ModelError; the message itself is
         safe in all cases but the first two.
         """
+        with self._accompanied():
+            return self._step(message, important, on_text)
+
+    def take(
+        self, new: Sequence[Said], wanted: Wanted, *, after: int, on_text: Callable[[str], None] | None = None
+    ) -> Reply:
+        """One step of an application that keeps its own history: `new` of it follows turn `after`, and is answered.
+
+        What was answered elsewhere becomes turns without asking anybody; without any `new`, the last message is
+        answered (again, where that failed). A reply with `calls` of the application's own tools leaves the step open:
+        their results are the next `new`. Raises as `say` does, and WentOn if the conversation went on meanwhile.
+        """
+        with self._accompanied(), self._held():
+            if self.state.turn != after:
+                raise WentOn(f"{self.scope} is at turn {self.state.turn}, not {after}: read it again, then go on")
+            step = _Step(_Stages(), Speech(on_text), streamed=on_text is not None, wanted=wanted)
+            self._adopt(wanted)
+            if not new or new[0].role == "user":
+                self._close_left_open()
+            turn = self._take_in(new)
+            self.pager.commit()
+            step.clock.done("receive")
+            return self._answered(turn, step)
+
+    def completion(self, model: str, messages: Sequence[Any], **given: Any) -> Any:
+        """`litellm.completion` with this engine's memory: the same arguments, answers, streams and exceptions.
+
+        The messages are the whole history, as a chat loop sends it; `metadata={"conversation_id": …}` names another
+        conversation than this engine's. See dropin.py.
+
+        >>> engine.completion(model="gpt-4o-mini", messages=messages)      # doctest: +SKIP
+        """
+        return self._dropin.completion(model, messages, **given)
+
+    async def acompletion(self, model: str, messages: Sequence[Any], **given: Any) -> Any:
+        """`litellm.acompletion`, as `completion` is."""
+        return await self._dropin.acompletion(model, messages, **given)
+
+    @cached_property
+    def _dropin(self) -> DropIn:
+        from memory.dropin import DropIn
+
+        return DropIn.over(self)
+
+    @contextmanager
+    def _accompanied(self) -> Iterator[None]:
+        """What goes along with a step: the analytical store follows, off the reply path; memory work comes after."""
         if self._following is None:
-            self._following = Following(self.store)  # the analytical store follows, off the reply path
+            self._following = Following(self.store)
             self._queued = jobs.next_due(self.store, ALL, self.scope) is not None
         try:
-            return self._step(message, important, on_text)
+            yield
         finally:
             if self._queued and self._background:
                 self._queued = False
@@ -247,20 +305,54 @@ class Engine(Shown):
 
     def _step(self, message: str, important: bool, on_text: Callable[[str], None] | None) -> Reply:
         with self._held():
-            clock = _Stages()
+            step = _Step(_Stages(), Speech(on_text), streamed=on_text is not None)
             self._take_up_offer()
             self._close_left_open()
             turn = self.pager.receive(Said(message, important=important))
             self.pager.commit()
-            clock.done("receive")
-            try:
-                return self._answer(turn, clock, on_text)
-            except EngineError as error:
-                self._give_up(f"{type(error).__name__}: {error}")
-                raise
-            finally:
-                if self.state.open_step:  # an interrupt, or a fault in a function of the caller's own
-                    self._give_up("interrupted")
+            step.clock.done("receive")
+            return self._answered(turn, step)
+
+    def _answered(self, turn: Turn, step: _Step) -> Reply:
+        """The reply; or the step is given up, and that is in the log."""
+        try:
+            return self._answer(turn, step)
+        except EngineError as error:
+            self._give_up(f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            if self.state.open_step and not step.handed:  # an interrupt, or a fault in a function of the caller's own
+                self._give_up("interrupted")
+
+    def _adopt(self, wanted: Wanted) -> None:
+        """The application's model, system prompt and tools, from this step on."""
+        s = self.state.settings
+        if wanted.llm != s.llm:
+            is_own = s.window_tokens == (window_of(s.llm) or UNKNOWN_WINDOW)
+            self.pager.change_settings(resolved(s.but(llm=wanted.llm, **({"window_tokens": 0} if is_own else {}))))
+        self.pager.instruct(wanted.system)
+        self._take_up_offer(wanted.beside)
+        if taken := wanted.names & set(self.pager.offer.operations):
+            raise BadMessage(
+                f"the application's tool {min(taken)!r} is named as one of the memory's own: rename it, or take that "
+                f"name out of the setting operations ({'+'.join(self.pager.offer.operations)})"
+            )
+
+    def _take_in(self, new: Sequence[Said]) -> Turn:
+        """Each as a turn; the last message of the user's is to be answered, those before it are done."""
+        for said in new:
+            if said.role == "user":
+                if self.state.open_step:
+                    self.pager.settle()
+                self._commit(durable=False)  # records of one commit are of one step
+                self.pager.receive(said)
+            else:
+                self.pager.reply(said)
+        number = self.state.user_turn
+        if not number:
+            raise BadMessage("there is no message of the user's to answer")
+        found = (t for page in self.state.pages_of(number) for t in page.turns if t.number == number)
+        return next(found)
 
     def _close_left_open(self) -> None:
         if self.state.open_step:
@@ -273,36 +365,40 @@ class Engine(Shown):
             self.pager.abandon(clean(reason))
             self.pager.commit()
 
-    def _answer(self, turn: Turn, clock: _Stages, on_text: Callable[[str], None] | None) -> Reply:
+    def _answer(self, turn: Turn, step: _Step) -> Reply:
         message = self.pager.journal.words(turn.text)
         self.pager.plan(message, turn.text)
         self.remembering.place(message)
-        clock.done("plan")
-        step = _Step(clock, Speech(on_text), streamed=on_text is not None)
-        told = self.remembering.answer(message, turn)
+        step.clock.done("plan")
+        told = self.remembering.answer(message, turn) if step.is_plain and turn.number == self.state.turn else None
         if told is None:
             self._converse(step)
         else:  # a word to the memory itself: it is done, and no model is asked
             step.speech.begin(as_json=False)
             step.speech.end(told)
-        reply = self.pager.reply(Said(step.speech.text, role="assistant"))
+        handed = tuple((call.id, call.name, arguments_of(call)) for call in step.handed)
+        reply = self.pager.reply(Said(step.speech.text, role="assistant", calls=handed))
         stale_facts = self.remembering.stale() if told is None else ()
-        self.pager.settle(step.speech.text, clock.ms, stale_facts)
+        if not step.handed:
+            self.pager.settle(step.speech.text, step.clock.ms, stale_facts)
         self._commit(last=True)
-        clock.done("settle")
-        self.remembering.learn()
-        self._queued = self._queued or self.remembering.queued
-        self.remembering.queued = False
+        step.clock.done("settle")
+        if not step.handed:
+            self.remembering.learn()
+            self._queued = self._queued or self.remembering.queued
+            self.remembering.queued = False
         return Reply(
-            text=self.pager.journal.words(reply.text),
+            text=step.speech.text if step.wanted else self.pager.journal.words(reply.text),
             step=self.state.step,
             turn=reply.number,
             recalled=tuple(dict.fromkeys(step.served.recalled)),
             prompt_tokens=step.used.prompt_tokens,
             completion_tokens=step.used.completion_tokens,
             cost_usd=step.used.cost_usd,
-            ms=clock.ms,
+            ms=step.clock.ms,
             stale_facts=stale_facts,
+            calls=step.handed,
+            finish=step.finish,
         )
 
     def _converse(self, step: _Step) -> None:
@@ -311,13 +407,23 @@ class Engine(Shown):
         for step.round in range(rounds + 1):
             answer = self._call(step, final=step.round == rounds)
             step.used.add(answer)
+            step.finish = answer.finish_reason or "stop"
             if not answer.calls:
+                return
+            theirs = tuple(call for call in answer.calls if call.name in step.names)
+            answer = replace(answer, calls=tuple(call for call in answer.calls if call not in theirs))
+            operations = [of_call(c.id, c.name, c.arguments, c.error) for c in answer.calls]
+            if theirs and (step.round == rounds or needs_no_answer(operations)):
+                for operation in operations:
+                    serve(operation, self.pager, step.served)
+                step.handed = theirs
                 return
             if step.round == rounds:
                 break
-            operations = [of_call(c.id, c.name, c.arguments, c.error) for c in answer.calls]
+            # Calls of the application's beside a recall are left out: the model makes them, or others, with the page.
             step.exchange += self._exchange(answer, operations, step)
             if step.speech.text and needs_no_answer(operations):
+                step.finish = "stop"
                 return
             self._commit(durable=False)
             step.clock.done("recall")
@@ -336,7 +442,7 @@ class Engine(Shown):
                     raise
                 step.cut = True
             except ToolsRefused:
-                if self._protocol[0] != "tools" or self.state.settings.protocol != "auto":
+                if self._protocol[0] != "tools" or self.state.settings.protocol != "auto" or step.names:
                     raise
                 self._agree_on("schema", "it refused tools")
 
@@ -348,18 +454,20 @@ class Engine(Shown):
         llm, form = self.state.settings.llm, self._form(step, final=final)
         as_json = "schema" in form
         step.speech.begin(as_json=as_json)
+        wanted, timeout_s = step.wanted, self.caller.timeout_s
         answer = self.caller.tried(
             lambda: self.caller.chat(
                 llm,
                 chat,
                 **form,
-                timeout_s=self.caller.timeout_s,
-                max_tokens=self.state.settings.reply_tokens,
+                timeout_s=wanted.timeout_s or timeout_s if wanted else timeout_s,
+                max_tokens=wanted.max_tokens if wanted else self.state.settings.reply_tokens,
                 on_text=step.speech.piece if step.streamed else None,
-                options=self.caller.options,
+                options={**self.caller.options, **wanted.options} if wanted else self.caller.options,
             ),
             lambda failure: note_failure(self.pager, step.round, llm, failure),
             self.state.settings.retry_s,
+            wanted.tries if wanted else TRIES,
         )
         step.speech.end(answer.text)
         step.clock.done("model")
@@ -381,6 +489,8 @@ class Engine(Shown):
             }
         beside = tools(told.operations, told.level) if recalls else []
         beside += [TOOLS[SETTLE]] if self.state.undecided else []
+        if step.names:  # the last round is for the application's own, and for words
+            return {"tools": [*step.tools, *([] if final else beside)], "tool_choice": step.tool_choice}
         return {"tools": beside, "tool_choice": "none" if beside and final else "auto"}
 
     def _commit(self, *, durable: bool = True, last: bool = False) -> None:
@@ -572,6 +682,8 @@ class Engine(Shown):
 
     def close(self) -> None:
         """End the memory work in hand, bring what is derived up to date; close the store, unless it was given open."""
+        if "_dropin" in self.__dict__:
+            self._dropin.close()
         self._worker.close()
         if self._following is not None:
             self._following.close()
@@ -681,3 +793,24 @@ class _Step:
     served: Served = field(default_factory=Served)
     used: _Usage = field(default_factory=_Usage)
     cut: bool = False  # room was made for a model that took the prompt for too long
+    wanted: Wanted | None = None  # of an application that keeps its own history
+    handed: tuple[ToolCall, ...] = ()  # calls that go back to it
+    finish: str = "stop"
+
+    @property
+    def tools(self) -> tuple[Mapping[str, Any], ...]:
+        return self.wanted.tools if self.wanted else ()
+
+    @property
+    def tool_choice(self) -> Any:
+        return self.wanted.tool_choice if self.wanted else "auto"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of the application's own tools."""
+        return self.wanted.names if self.wanted else frozenset()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether words may be the answer, whoever gives them."""
+        return self.wanted is None or not (self.wanted.tools or self.wanted.options.get("response_format"))

@@ -12,7 +12,8 @@
   x ConversationBusy       another step of this conversation is running
   x TokenizerMissing       the tokenizer's file is not where litellm ships it
   * StoreError
-    x StaleAppend          the log moved on since the writer last read it
+    * StaleAppend          the log moved on since the writer last read it
+      x WentOn             so did the conversation that an application's history was compared with: nothing is written
     x StoreTooNew          written by a newer version of this program
     x StoreDamaged         the file is no store, or its contents contradict each other
     x StoreReadOnly        the folder or file cannot be written
@@ -83,6 +84,9 @@ class StoreError(EngineError): ...
 class StaleAppend(StoreError): ...
 
 
+class WentOn(StaleAppend): ...
+
+
 class StoreTooNew(StoreError): ...
 
 
@@ -109,6 +113,8 @@ class BadQuery(StoreError): ...
 
 class ModelError(EngineError):
     retry_after_s: float | None = None  # what the provider asks to wait; None: it says nothing
+    theirs: str = ""  # LiteLLM's class of it
+    status: int = 0  # of HTTP; 0: there was none
 
 
 class UnknownModel(ModelError): ...

@@ -234,6 +234,15 @@ class Pager:
         )
         self.change_settings(settings)
 
+    def instruct(self, system: str) -> None:
+        """The application's system prompt from the next prompt on; nothing is written where it is the same."""
+        s = self.state
+        if self.redactor(clean(system))[0] == (self.journal.words(s.system) if s.system else ""):
+            return
+        prompt = self.said(system) if system else 0
+        size = tokens.count(self.journal.words(prompt)) + 1 if prompt else 0
+        self.add(ConversationStarted(s.title, prompt, size, s.language, s.source))
+
     def change_settings(self, settings: Settings) -> None:
         self._looked_up(settings)  # an unknown name changes nothing
         self.add(SettingsChanged(settings.to_dict(), settings.hash))

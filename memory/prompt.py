@@ -77,6 +77,7 @@ class Offer:
     plain: str = INSTRUCTIONS  # where there is not
     beside: str = json.dumps([RECALL_TOOL])  # what goes with the messages, to be counted
     level: str = "text"  # what comes back first: the text of a page, or its summary
+    application: str = ""  # the application's own tools, which go with every prompt, to be counted
 
 
 RECALL_ONLY = Offer()
@@ -189,7 +190,8 @@ def offers_recall(state: State, exchange: Sequence[Message] = ()) -> bool:
 @cache
 def instruction_tokens(count: Count, offer: Offer = RECALL_ONLY) -> int:
     """Of the instructions and of the tools or the schema that they tell about."""
-    return max(_told_tokens(count, offer.instructions) + tool_tokens(count, offer), _told_tokens(count, offer.plain))
+    most = max(_told_tokens(count, offer.instructions) + tool_tokens(count, offer), _told_tokens(count, offer.plain))
+    return most + count(offer.application)
 
 
 @cache
@@ -211,6 +213,7 @@ def _system(state: State, write: Write, count: Count, offer: Offer, *, with_tool
     told = offer.instructions if with_tool else offer.plain
     parts: tuple[int, ...] = (write(told),)
     tokens = _told_tokens(count, told) + MESSAGE_TOKENS + (tool_tokens(count, offer) if with_tool else 0)
+    tokens += count(offer.application) if offer.application else 0
     if state.system:
         parts = (state.system, write("\n\n"), *parts)
         tokens += state.system_tokens

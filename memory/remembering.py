@@ -13,6 +13,7 @@ from memory.answering import handle
 from memory.errors import EngineError, NotFound, StaleFact
 from memory.fact_events import Outcome
 from memory.facts import Candidate, Fact, Source
+from memory.knowledge import Knowledge
 from memory.language import sentences, terms
 from memory.longterm import OFF, LongTerm, heard_of
 from memory.operations import SETTLE
@@ -60,8 +61,13 @@ class Remembering:
         self._seen, self._looked_at, self._placed = k.version, k.learned.get(self.scope.conversation, 0), {}
         if self._looked_at >= pager.state.user_turn:  # which nobody can have looked at yet
             self._looked_at = memory.begin_anew(self.scope.conversation)
+        self.put(k, message, settled_by=pager.offer.protocol if SETTLE in pager.offer.operations else "")
+
+    def put(self, k: Knowledge, message: str, settled_by: str = "") -> None:
+        """What of this is about the message goes into its prompts; `settled_by`: how the model may settle conflicts."""
         if not k.facts:
             return
+        memory, pager = self.memory, self.pager
         words, write = pager.journal.words, pager.journal.write
         placed = known.place(
             pager.state,
@@ -74,7 +80,7 @@ class Remembering:
             self.scope.conversation,
             tokens.count,
             pager.clock(),
-            settled_by=pager.offer.protocol if SETTLE in pager.offer.operations else "",
+            settled_by=settled_by,
         )
         if placed is not None:
             pager.add(placed)

@@ -246,7 +246,8 @@ def _chunks(request: Mapping[str, Any], heard: _Heard) -> Iterator[Any]:
             raise explained(error, request) from None
         partial = readable(heard.text)
         message = f"{request['model']} broke off after {len(partial)} characters; ask again, or keep what came"
-        raise ModelCut(f"{message} ({_said(error, request)})", partial) from None
+        cut = ModelCut(f"{message} ({_said(error, request)})", partial)
+        raise _as_theirs(cut, error) from None
     finally:
         if stream is not None:
             stream.close()
@@ -426,6 +427,15 @@ _TROUBLES = (
 
 def explained(error: Exception, request: Mapping[str, Any]) -> ModelError:
     """The error as one of ours: which model, what happened, what would be right; never a key."""
+    return _as_theirs(_explained(error, request), error)
+
+
+def _as_theirs(ours: ModelError, error: Exception) -> ModelError:
+    ours.theirs, ours.status = type(error).__name__, int(getattr(error, "status_code", None) or 0)
+    return ours
+
+
+def _explained(error: Exception, request: Mapping[str, Any]) -> ModelError:
     llm, status = request["model"], int(getattr(error, "status_code", None) or 0)
     said = _said(error, request)
     for trouble in _TROUBLES:
