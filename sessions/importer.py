@@ -32,6 +32,8 @@ from sessions.transcript import opening, question_records, recording_of, redacte
 
 IMPORTED, UNCHANGED, GROWN, DIFFERS, FAILED = "imported", "unchanged", "grown", "differs", "failed"
 
+LONG_NAME = 30  # characters; above, a conversation's title stands beside it
+
 Progress = Callable[[Iterable[Any], str], Iterable[Any]]  # hands things out and shows how far it is
 
 
@@ -96,10 +98,13 @@ class ImportReport(Shown):
         line += f"; {secrets} secrets replaced" if secrets else ""
         return f"would be: {line}; nothing was written" if self.dry else line
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
-        """Conversation, status, turns, note."""
-        lines = [(c.conversation, c.status, _grown(c), c.note) for c in self.conversations]
-        return lines + [(s.where, "skipped", "–", s.reason) for s in self.skipped]
+    def rows(self, most: int | None = None) -> list[tuple[str, str, str, str]]:
+        """Conversation with its title, status, turns, note; where there are more than `most`, what went wrong first."""
+        lines = [(_named(c), c.status, _grown(c), c.note) for c in self.conversations]
+        lines += [(s.where, "skipped", "–", s.reason) for s in self.skipped]
+        if most is None or len(lines) <= most:
+            return lines
+        return sorted(lines, key=lambda line: line[1] in (IMPORTED, UNCHANGED, GROWN))[:most]
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "summary": self.summary}
@@ -109,6 +114,12 @@ class ImportReport(Shown):
 
     def _html(self) -> str:
         return box(self.summary, {}) + table(("conversation", "status", "turns", "note"), self.rows())
+
+
+def _named(one: Imported) -> str:
+    """An export's conversations are known by their titles: their names are long numbers."""
+    title = small(one.title, 40)
+    return f"{one.conversation} ({title})" if len(one.conversation) > LONG_NAME and title else one.conversation
 
 
 def _grown(one: Imported) -> str:

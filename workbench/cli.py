@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,6 +43,8 @@ for each in (quality_cli, runs_cli, share_cli, tune_cli, lab_cli):
     each.mount(app)
 
 err = Console(stderr=True)
+
+IMPORTED_SHOWN = 30  # conversations of an import that are listed; what went wrong comes first
 
 EmbedderName = Annotated[
     str | None,
@@ -80,7 +83,10 @@ def common(
 
 @app.command("open")
 def open_(
-    case: Annotated[Path | None, typer.Argument(help="A .memcase file, opened read-only in place of a store.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Exports to import first; or one .memcase file, opened read-only in place of a store."),
+    ] = None,
     store: StoreAt = None,
     port: Annotated[int, typer.Option(help="0: any free one.")] = 8501,
     demo: Annotated[
@@ -94,13 +100,17 @@ def open_(
     ] = False,
 ) -> None:
     """Open the workbench in the browser."""
-    if case is not None:
-        share_cli.serve_case(case, port, browser)
+    if files and files[0].suffix == ".memcase":
+        share_cli.serve_case(files[0], port, browser)
         return
     from memory.stores.sql import Store, default_path
     from workbench.server import serve
 
     place = store or default_path()
+    if files:
+        if readonly:
+            raise BadSetting("--readonly changes nothing: import without it, or open without files")
+        import_(files, store)
     if demo and not readonly:
         from sessions.demo import load_demo
 
@@ -162,11 +172,12 @@ def _known_user(store: Store, user: str) -> None:
 
 @app.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Files with recorded conversations.")],
+    files: Annotated[list[Path], typer.Argument(help="Files, ZIP archives or folders with recorded conversations.")],
     store: StoreAt = None,
     format_: Annotated[
         str | None, typer.Option("--format", help="How to read them; guessed and said without it.")
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, and write nothing.")] = False,
     encoding: Annotated[str | None, typer.Option(help="UTF-8, else a named fallback, without it.")] = None,
     user: User = None,
     replay: Annotated[bool, typer.Option(help="Replay each conversation once and save that run.")] = True,
@@ -175,25 +186,45 @@ def import_(
     json: AsJson = False,
 ) -> None:
     """Bring recorded conversations into the store. The same file again changes nothing."""
-    from memory.stores.sql import Store
     from sessions.importer import import_recordings
     from sessions.readers import read
 
     settings = settings_of(sets)
-    with Store.open(store) as opened, _progress(quiet=json) as progress:
+    with _store_for(store, dry_run) as opened, _progress(quiet=json) as progress:
         reports = []
         for file in files:
             reading = read(file, format=format_, encoding=encoding, user=user)
             reading = _renamed(reading, name) if name else reading
-            reports.append(import_recordings(opened, reading, settings=settings, replay=replay, progress=progress))
+            reports.append(
+                import_recordings(opened, reading, settings=settings, replay=replay, dry_run=dry_run, progress=progress)
+            )
     if json:
         terminal.json([report.to_dict() for report in reports])
     else:
         for file, report in zip(files, reports, strict=True):
-            out.print(Text(f"{file.name}: {report.summary}", style="bold"))
-            terminal.table(["conversation", "status", "turns", "note"], report.rows())
+            out.print(Text(f"{file.resolve().name}: {report.summary}", style="bold"))
+            shown = report.rows(most=IMPORTED_SHOWN)
+            terminal.table(["conversation", "status", "turns", "note"], shown)
+            if hidden := len(report.rows()) - len(shown):
+                out.print(Text(f"and {hidden:,} more; --json lists all"))
     if not any(report.came_in for report in reports):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _store_for(place: Path | None, dry_run: bool) -> Iterator[Store]:
+    """The store; where nothing may be written, read-only, or an empty one for as long as it takes."""
+    from memory.stores.sql import Store, default_path
+
+    if not dry_run:
+        with Store.open(place) as opened:
+            yield opened
+    elif (place or default_path()).exists():
+        with Store.open(place, readonly=True) as opened:
+            yield opened
+    else:
+        with TemporaryDirectory() as folder, Store.open(folder) as opened:
+            yield opened
 
 
 def _renamed(reading: Iterable[Any], name: str) -> Iterator[Any]:
@@ -673,6 +704,20 @@ def bench_paging(
     terminal.json(figures) if json else terminal.table(["figure", "value", "n"], paging_rows(figures))
 
 
+@bench.command("baselines")
+def bench_baselines(
+    file: Annotated[Path | None, typer.Argument(help="Recordings, LoCoMo too; the demo without one.")] = None,
+    window: Annotated[list[int] | None, typer.Option(help="Tokens of the window; 4,000, 8,000, 16,000.")] = None,
+    json: AsJson = False,
+) -> None:
+    """What simpler memories read against the full history, and what evidence they lose, at several windows."""
+    from sessions.baselines_bench import BUDGETS, curve_of, curve_rows
+
+    figures = curve_of(file, window or BUDGETS, (lambda _: None) if json else terminal.aside)
+    head = ["window", "memory", "tokens a step", "of the full history", "evidence", "n"]
+    terminal.json(figures) if json else terminal.table(head, curve_rows(figures))
+
+
 @bench.command("conflicts")
 def bench_conflicts(
     data: Annotated[Path, typer.Option(help="The folder of factconsolidation, beam and memorybank.")],
@@ -715,7 +760,7 @@ def _progress(quiet: bool = False) -> Iterator[Any]:
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bars:
 
         def each(things: Iterable[Any], label: str = "") -> Iterator[Any]:
-            known = list(things)
-            yield from bars.track(known, description=label, total=len(known))
+            total = len(things) if isinstance(things, Sized) else None  # a file is read while it is imported
+            yield from bars.track(things, description=label, total=total)
 
         yield each

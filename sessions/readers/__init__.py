@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from memory.errors import RecordingError, UnknownName
-from sessions.readers import chatgpt, locomo, otlp, workbench
+from sessions.readers import atif, chatgpt, claude, claude_code, locomo, messages, otlp, workbench
+from sessions.readers.archive import files_in, is_archive, members
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
+
+NAMED = 6  # files that are named where there are many
 
 Reader = Callable[..., Iterator[Recording | Skipped]]  # takes a Source, and options of its own by name
 
@@ -23,12 +26,22 @@ READERS: dict[str, Reader] = {
     "locomo": locomo.read,
     "otlp": otlp.read,
     "chatgpt": chatgpt.read,
+    "claude": claude.read,
+    "claude_code": claude_code.read,
+    "atif": atif.read,
+    "sharegpt": messages.read_sharegpt,
+    "openai": messages.read_openai,
 }
 LOOKS_LIKE: dict[str, Callable[[Source], bool]] = {
     "workbench": workbench.looks_like,
     "locomo": locomo.looks_like,
     "otlp": otlp.looks_like,
     "chatgpt": chatgpt.looks_like,
+    "claude": claude.looks_like,
+    "claude_code": claude_code.looks_like,
+    "atif": atif.looks_like,
+    "sharegpt": messages.sharegpt_looks_like,
+    "openai": messages.openai_looks_like,  # last: a message with a role is in many formats
 }
 
 
@@ -38,16 +51,46 @@ def read(
     encoding: str | None = None,
     **options: Any,
 ) -> Iterator[Recording | Skipped]:
-    """What a file (or its bytes) holds, conversation by conversation.
+    """What a file (or its bytes, or each file of a folder or a ZIP archive) holds, conversation by conversation.
 
     `format` is one of READERS, None: found out from the content. `encoding` overrides what the bytes look like.
-    `options` go to the reader. Raises RecordingError for a file that no reader can read, before anything is yielded.
+    `options` go to the reader. Raises RecordingError for a file that no reader can read, before anything is yielded;
+    in a folder or an archive such a file is skipped.
     """
+    if format is not None and format not in READERS:
+        raise UnknownName("format of recordings", format, READERS)
+    if not isinstance(path, bytes) and Path(path).expanduser().is_dir():
+        return _every(files_in(Path(path).expanduser(), encoding), format, options)
     source = Source.of(path, encoding)
-    name = format or guess(source)
-    if name not in READERS:
-        raise UnknownName("format of recordings", name, READERS)
-    return _with_notes(source, READERS[name](source, **options))
+    if is_archive(source):
+        return _every(members(source), format, options)
+    return _with_notes(source, READERS[format or guess(source)](source, **options))
+
+
+def _every(
+    found: Iterator[Source | Skipped],
+    format: str | None,  # noqa: A002
+    options: dict[str, Any],
+) -> Iterator[Recording | Skipped]:
+    """Each file on its own; those that hold no conversation are named together."""
+    aside = []
+    for source in found:
+        if isinstance(source, Skipped):
+            yield source
+            continue
+        try:
+            name = (format if source.raw else None) or guess(source)
+        except RecordingError:
+            aside.append(PurePath(source.name).name)
+            continue
+        try:
+            yield from _with_notes(source, READERS[name](source, **options))
+        except RecordingError as error:
+            yield Skipped(source.name, str(error))
+    if aside:
+        more = f" and {len(aside) - NAMED} more" if len(aside) > NAMED else ""
+        reason = f"no conversation in a format that is known here: {', '.join(aside[:NAMED])}{more}"
+        yield Skipped(f"{len(aside)} other file{'s' * (len(aside) > 1)}", reason)
 
 
 def guess(source: Source) -> str:

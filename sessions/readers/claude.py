@@ -1,0 +1,134 @@
+"""Claude's data export: conversations.json, also a single conversation.
+
+The words of a message stand in its `content` blocks, or in `text` where these are empty. Where messages name the one
+before them, the turns are the newest path; the others are kept as `extra["versions"]` of the turn in their place.
+Attached text is material and no speech: it stays in the turn's `extra`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from sessions.readers.parts import Made, beyond_words, call, each_of, moment, rest, some, text_of
+from sessions.readers.source import Source
+from sessions.recording import Draft, RecordedCall, Skipped, words_of
+
+ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
+FILLER = "This block is not supported on your current device yet."
+
+
+def looks_like(source: Source) -> bool:
+    return any(isinstance(each.get("chat_messages"), list) for each in source.head)
+
+
+def read(source: Source, user: str | None = None) -> Iterator[Made]:
+    yield from each_of(source, partial(_conversation, stem=PurePath(source.name).stem, user=user or "user"))
+
+
+def _conversation(raw: Any, where: str, stem: str, user: str) -> Iterator[Made]:
+    name = text_of(raw.get("uuid") or raw.get("conversation_id")) or f"{stem}-{where}"
+    messages = raw.get("chat_messages")
+    if not isinstance(messages, list):
+        title = text_of(raw.get("name"))[:60]
+        yield Skipped(f"conversation {name}", "it has no messages: `chat_messages` is missing", title)
+        return
+    draft = Draft("claude", name, user, title=text_of(raw.get("name") or raw.get("title")))
+    draft.extra = rest(raw, "chat_messages", "uuid", "name")
+    draft.versions, draft.began = True, moment(raw.get("created_at"), draft.note)
+    path, versions = _path(draft, messages)
+    for place, message in path:
+        try:
+            _message(draft, message, f"message {place + 1}", versions.pop(place, []))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            draft.skip(f"message {place + 1}", f"no message: {type(error).__name__} {error}", str(message))
+    yield draft.finish()
+
+
+def _path(draft: Draft, messages: Sequence[Any]) -> tuple[list[tuple[int, Any]], dict[int, list[Any]]]:
+    """The messages on the newest path, and by the place of the one in whose stead they stood, those beside it."""
+    every = list(enumerate(messages))
+    by_id = {m["uuid"]: place for place, m in every if isinstance(m, dict) and m.get("uuid")}
+    above = {place: by_id.get(m.get("parent_message_uuid")) for place, m in every if isinstance(m, dict)}
+    children: dict[int | None, list[int]] = defaultdict(list)
+    for place, parent in above.items():
+        children[parent].append(place)
+    if not by_id or all(parent is None for parent in above.values()) or max(map(len, children.values())) < 2:
+        return every, {}
+    at: int | None = max(above)
+    path: dict[int, None] = {}
+    while at is not None and at not in path:
+        path[at] = None
+        at = above[at]
+    taken = {parent: place for place in path if (parent := above[place]) not in path or parent != place}
+    versions: dict[int, list[Any]] = defaultdict(list)
+    for place, message in every:
+        if place in path:
+            continue
+        seen, climbed = {place}, above.get(place)
+        while climbed is not None and climbed not in path and climbed not in seen:
+            seen.add(climbed)
+            climbed = above.get(climbed)
+        versions[taken.get(climbed, max(path))].append(message)
+    draft.note(f"{some(len(every) - len(path), 'message')} of other versions (edited, answered anew) kept beside")
+    return [(place, messages[place]) for place in reversed(path)], versions
+
+
+def _message(draft: Draft, message: Any, where: str, versions: list[Any]) -> None:
+    blocks = [each for each in message.get("content") or () if isinstance(each, dict)]
+    said = "\n".join(words for block in blocks if (words := _words(block)))
+    text = text_of(message.get("text"))
+    words = said or ("" if text.strip() == FILLER else text)
+    at = moment(message.get("created_at"), draft.note)
+    sender = text_of(message.get("sender") or message.get("role"))
+    calls = [_call(block, where, n) for n, block in enumerate(blocks) if block.get("type") == "tool_use"]
+    left = rest(message, "sender", "role", "content", *(["created_at"] if at else []))
+    if left.get("text", "") in (words, "") or FILLER in text:
+        left.pop("text", None)
+    if beyond := [block for block in beyond_words(blocks) if not _plain(block)]:
+        left["content"] = beyond
+    if versions:
+        left["versions"] = versions
+    ref = message.get("uuid") or where
+    if draft.turn(ref, ROLES.get(sender, sender), words, at, where, calls=calls, extra=left):
+        _results(draft, blocks, calls, where, at)
+
+
+def _plain(block: dict[str, Any]) -> bool:
+    """A block whose words are all that it says."""
+    return block.get("type") == "text" and not block.get("citations")
+
+
+def _words(block: dict[str, Any]) -> str:
+    """What it says to the other side; thoughts, calls and marks say nothing, and an unknown block leaves its place."""
+    sort = block.get("type")
+    if sort == "text":
+        return text_of(block.get("text"))
+    if sort in ("thinking", "redacted_thinking", "tool_use", "tool_result", "token_budget", "flag"):
+        return ""
+    return words_of(block)
+
+
+def _call(block: dict[str, Any], where: str, n: int) -> RecordedCall:
+    return call(block.get("id") or f"{where}, block {n + 1}", block.get("name"), block.get("input"))
+
+
+def _results(
+    draft: Draft, blocks: Sequence[dict[str, Any]], calls: Sequence[RecordedCall], where: str, at: Any
+) -> None:
+    """What tools answered within the message: a turn of the tool each."""
+    waiting = list(calls)
+    for n, block in enumerate(blocks):
+        if block.get("type") != "tool_result":
+            continue
+        asked = next((c for c in waiting if c.id == block.get("tool_use_id")), waiting[0] if waiting else None)
+        if asked:
+            waiting.remove(asked)
+        place = f"{where}, block {n + 1}"
+        draft.turn(
+            place, "tool", words_of(block.get("content")), at, place,
+            speaker=text_of(block.get("name")), answers=asked.id if asked else "",
+        )  # fmt: skip
