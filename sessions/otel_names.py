@@ -106,7 +106,7 @@ READ_WITH = frozenset(
         *CONVERSATIONS, *USERS, OPERATION, *KINDS, *TOOL_CALL_IDS, *TOOL_RESULTS, TOOL_NAME, TOOL_ARGUMENTS, *MODELS,
         *PROVIDERS, *PROMPT_TOKENS, *COMPLETION_TOKENS, *COSTS, FINISH, ERROR, INPUT_MESSAGES, OUTPUT_MESSAGES,
         SYSTEM_INSTRUCTIONS, PROMPT, COMPLETION, INPUT_VALUE, OUTPUT_VALUE, ENTITY_INPUT, ENTITY_OUTPUT, TITLE,
-        LANGUAGE, QUESTIONS, "input.mime_type", "output.mime_type", "llm.token_count.total", "gen_ai.output.type",
+        LANGUAGE, QUESTIONS, STEP, "input.mime_type", "output.mime_type", "llm.token_count.total", "gen_ai.output.type",
     }
 )  # fmt: skip
 READ_BELOW = (f"{INDEXED_INPUT}.", f"{INDEXED_OUTPUT}.", f"{PROMPT}.", f"{COMPLETION}.")

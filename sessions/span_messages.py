@@ -61,11 +61,11 @@ def said(span: Span) -> Said:
         inputs, outputs = read(span, found.left_out)
         if inputs or outputs:
             break
-    instructions = _loaded(span.attributes.get(names.SYSTEM_INSTRUCTIONS) or _detail(span, names.SYSTEM_INSTRUCTIONS))
+    instructions = loaded(span.attributes.get(names.SYSTEM_INSTRUCTIONS) or _detail(span, names.SYSTEM_INSTRUCTIONS))
     system = [clean(_parts(instructions, found.left_out)[0])] if instructions else []
     while inputs and inputs[0].role == "system" and inputs[0].mark is None:
         system.append(inputs.pop(0).text)
-    found.system = "\n\n".join(text for text in system if text.strip())
+    found.system = "\n\n".join(filter(None, system))
     found.inputs = [message for message in inputs if _says(message)]
     found.outputs = [message for message in outputs if _says(message)]
     if blank := len(inputs) + len(outputs) - len(found.inputs) - len(found.outputs):
@@ -129,7 +129,7 @@ Found = tuple[list[Message], list[Message]]
 
 def _as_json(span: Span, left_out: Counter[str]) -> Found:
     both = [span.attributes.get(name) or _detail(span, name) for name in (names.INPUT_MESSAGES, names.OUTPUT_MESSAGES)]
-    inputs, outputs = (_messages(_loaded(raw), left_out) for raw in both)
+    inputs, outputs = (_messages(loaded(raw), left_out) for raw in both)
     return inputs, outputs
 
 
@@ -141,7 +141,7 @@ def _as_events(span: Span, left_out: Counter[str]) -> Found:
     inputs: list[Message] = []
     outputs: list[Message] = []
     for event in span.events:
-        raw = {key.removeprefix("gen_ai.event."): _loaded(value) for key, value in event.attributes.items()}
+        raw = {key.removeprefix("gen_ai.event."): loaded(value) for key, value in event.attributes.items()}
         content = raw.get("content")
         if event.name in names.MESSAGE_EVENTS:
             body = raw | (content if isinstance(content, dict) else {})
@@ -187,7 +187,7 @@ def _as_values(span: Span, left_out: Counter[str]) -> Found:
 # ── messages as they are written ──────────────────────────────────────────────────────────────────────
 
 
-def _loaded(raw: Any) -> Any:
+def loaded(raw: Any) -> Any:
     """JSON as what it holds; other text as it is."""
     if not isinstance(raw, str) or raw.lstrip()[:1] not in ("[", "{"):
         return raw
@@ -201,7 +201,7 @@ def _spoken(raw: Any, role: str, left_out: Counter[str]) -> list[Message]:
     """A value that holds messages, one of them, or plain words."""
     if raw in (None, ""):
         return []
-    value = _loaded(raw)
+    value = loaded(raw)
     if isinstance(value, dict):
         inner = value.get("messages", value.get("choices"))
         if isinstance(inner, list):
@@ -241,18 +241,22 @@ def _message(raw: dict[str, Any], left_out: Counter[str], role: str = "") -> lis
     calls += [_call(each) for each in raw.get("tool_calls") or () if isinstance(each, dict)]
     mark, answered = raw.get(names.OURS), str(raw.get("tool_call_id") or "")
     mark = mark if isinstance(mark, dict) else None
+    if mark is not None:
+        words = answers[0][1] if answers else text
+        answered = str(mark.get("answers") or "")
+        return [Message(ROLES[spoken], clean(words), tuple(calls), clean(answered), str(raw.get("name") or ""), mark)]
     speaker = clean(str(raw.get("name") or "")) if ROLES[spoken] != "tool" else ""
     if answers and not answered:
-        told = [Message("tool", clean(words), answers=call, mark=mark) for call, words in answers]
-        rest = [Message(ROLES[spoken], clean(text), tuple(calls), "", speaker, mark)] if text or calls else []
+        told = [Message("tool", clean(words), answers=call) for call, words in answers]
+        rest = [Message(ROLES[spoken], clean(text), tuple(calls), "", speaker)] if text or calls else []
         return told + rest
     answered = answered if ROLES[spoken] == "tool" else ""
-    return [Message(ROLES[spoken], clean(text), tuple(calls), answered, speaker, mark)]
+    return [Message(ROLES[spoken], clean(text), tuple(calls), answered, speaker)]
 
 
 def _listed_parts(parts: Any) -> Any:
     """A list of parts that was written as text; whatever else is text stays it, also where it happens to be JSON."""
-    found = _loaded(parts) if isinstance(parts, str) else parts
+    found = loaded(parts) if isinstance(parts, str) else parts
     is_parts = isinstance(found, list) and found and all(isinstance(p, dict) and "type" in p for p in found)
     return found if is_parts or not isinstance(parts, str) else parts
 
@@ -290,7 +294,8 @@ def _call(raw: Any) -> RecordedCall:
     function = raw.get("function")
     body = function if isinstance(function, dict) else raw
     arguments = body.get("arguments", body.get("input"))
-    text = "{}" if arguments in (None, "") else _words(arguments)
+    empty = arguments is None or (arguments == "" and raw.get("type") != "tool_call")
+    text = "{}" if empty else _words(arguments)
     return RecordedCall(clean(str(raw.get("id") or "")), clean(str(body.get("name") or "")), clean(text))
 
 

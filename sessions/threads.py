@@ -27,6 +27,7 @@ from sessions.span_messages import (
     is_agent,
     is_model,
     is_tool,
+    loaded,
     said,
     tool_result,
     without_secrets,
@@ -193,7 +194,7 @@ class Talk:
             elif not isinstance(mark.get("turn"), int) or mark["turn"] > len(thread.turns):
                 where = f"span {span.id}"
                 self.skipped.append((where, f"turn {mark.get('turn')} does not follow turn {len(thread.turns)}"))
-        asked = span.attributes.get(names.QUESTIONS)
+        asked = loaded(span.attributes.get(names.QUESTIONS))
         self.questions = asked if isinstance(asked, list) else self.questions
 
     def answered(self, span: Span) -> None:
@@ -281,7 +282,7 @@ def woven(
         address = addresses[span.trace, span.id]
         speaks = is_model(span) or (is_agent(span) and span.trace not in with_words)
         if not (is_tool(span) or (speaks and _has_words(span)) or (is_model(span) and failure(span))):
-            silent[span.name or "a span without a name"] += not is_agent(span)
+            silent[span.name or "a span without a name"] += not is_agent(span) and names.STEP not in span.attributes
             continue
         talk = talks.setdefault(address, Talk(address, known(address.user, address.conversation), by))
         if is_tool(span):
