@@ -68,7 +68,8 @@ def router(say: Words, pages: dict[str, tuple[Entry, ...]]) -> st.Page:
         path = where / f"{entry.name}.py"
         return st.Page(path, title=title, icon=entry.icon, url_path=entry.name, default=entry.is_default)
 
-    return st.navigation({say(f"nav.{group}"): [page(e) for e in entries] for group, entries in pages.items()})
+    groups = {say(f"nav.{group}"): [page(e) for e in entries] for group, entries in pages.items()}
+    return st.navigation(groups, expanded=True)  # else the last group hides behind a button that speaks English only
 
 
 # ── the one scope ─────────────────────────────────────────────────────────────────────────────────────

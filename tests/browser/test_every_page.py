@@ -27,6 +27,8 @@ def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
 def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):
     page = visit(server, "live", locale="zh-CN", **LIN)
     expect(page.get_by_role("heading", level=1)).to_have_text("实时窗口", timeout=SOON)
+    links = page.get_by_test_id("stSidebarNavLink")
+    assert links.count() == sum(map(len, NAVIGATION.values()))  # none is hidden
     page.get_by_text("English", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Live window", timeout=SOON)
     assert "lang=en" in page.url
