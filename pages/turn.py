@@ -11,6 +11,7 @@ from workbench.components.prompt import prompt
 from workbench.components.reading import beside
 from workbench.components.scores import rating
 from workbench.components.scrubber import scrubber
+from workbench.components.whatif import whatif
 from workbench.state import Place
 from workbench.views.turn import TurnView
 from workbench.words import Words
@@ -35,6 +36,8 @@ def step(here: Place, say: Words) -> None:
         trace.ask(here, say, acts)
     known_and_kept(view, say)
     read_and_said(view, here, say)
+    with st.container(border=True):
+        whatif(here, say)
     afterwards(view, say, acts)
     state.ahead(here, view)
 

@@ -64,12 +64,14 @@ OF_GRAPH = ("node", "kinds", "depth", "since", "until", "holding", "behind")
 OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fact", "beside")  # of the timeline
 OF_STORE = ("seek", "who", "sort", "from", "symptom", "score", "profile")  # of the overview: in no other page's address
 OF_REPLAY = ("base", "set")  # the settings of a replay, and what they are changes of
+OF_TURN = ("if",)  # what this step's prompt is built otherwise with
 OF_LAB = ("over", "grid", "by", "room", "metric", "cell")  # of the policy lab
 KEYS = (
     *OVER_TIME,
     *OF_STORE,
     *OF_REPLAY,
     *OF_LAB,
+    *OF_TURN,
     "user",
     "conv",
     "run",
@@ -91,6 +93,7 @@ OWN_KEYS = {
     **dict.fromkeys(OF_STORE, "overview"),
     **dict.fromkeys(OF_REPLAY, "replay"),
     **dict.fromkeys(OF_LAB, "lab"),
+    **dict.fromkeys(OF_TURN, "turn"),
 }
 KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
