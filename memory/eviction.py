@@ -64,8 +64,8 @@ def relevance(page: Page, now: int, relevant: Figures = NONE) -> float:
 def promising(page: Page, now: int, promise: Figures = NONE) -> float:
     """Midway between when it came and when it was last used, and the later the more of its words will be asked for.
 
-    The pager gives `promise`, by page (bookmarks.promise). On LoCoMo better than LRU, by a twelfth of what the oracle
-    reference has before it; where talk only moves on, first in, first out is better still (notebooks/LOG.md).
+    The pager gives `promise`, by page (bookmarks.promise). On LoCoMo it closes .04 to .09 of the gap between LRU and
+    the oracle reference; where talk only moves on, first in, first out is better (notebooks/LOG.md).
     """
     return (page.loaded_at + page.used_at) / 2 + PROMISE * log(1 + promise.get(page.number, 0.0))
 
