@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from memory.errors import (
     ContextOverflow,
@@ -39,6 +40,7 @@ from memory.tokens import count
 __all__ = ["OFFLINE", "Answer", "ToolCall", "complete", "load", "protocol_of", "readable", "window_of"]
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+OWN_CALLS = "workbench-"  # begins the ids of the calls that are made here
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def complete(
         "messages": readable(messages),
         "timeout": timeout_s,
         "max_retries": 0,  # litellm would also retry a 401
+        "litellm_call_id": f"{OWN_CALLS}{uuid4()}",  # a recorder of the same process leaves it to the engine's log
     }
     if max_tokens is not None:
         request["max_tokens"] = max_tokens
