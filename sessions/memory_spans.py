@@ -4,9 +4,10 @@
     print(engine.say("What is my budget?"))
     emitted = emit(engine.store, engine.scope, tracer, after=emitted)     # after the reply: it reads the log
 
-A recall is `search_memory`, and so are the facts that go into a prompt; a bookmark is `update_memory`; an eviction has
-no name in the conventions and is `evict_memory`. Numbers and reasons go along, no words of a conversation. The tracer is
-the app's own, of opentelemetry-api; nothing here needs that library. Not here: conversations as traces (otlp_export.py).
+A recall is `search_memory`, and so are the facts that go into a prompt; a bookmark is `update_memory`; an eviction
+has no name in the conventions and is `evict_memory`. Numbers and reasons go along, no words of a conversation. The
+tracer is the app's own, of opentelemetry-api; nothing here needs that library. Not here: conversations as traces
+(otlp_export.py).
 """
 
 from __future__ import annotations
