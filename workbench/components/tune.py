@@ -210,7 +210,8 @@ def questions(made: Effect, say: Words) -> None:
         st.caption(say("tune.questions.same", n=len(made.answers)))
         return
     heads = [GridColumn("q", say("tune.question"), "long"), GridColumn("turn", say("tune.turn"), "num"),
-             GridColumn("before", say("tune.before"), "long"), GridColumn("after", say("tune.after"), "long")]  # fmt: skip
+             GridColumn("before", say("tune.before"), "long"),
+             GridColumn("after", say("tune.after"), "long")]  # fmt: skip
     lines = [
         Line(str(n), (
             Cell(visible(a.posed.question, 160)),

@@ -1764,8 +1764,8 @@ TEXT: dict[str, str] = {
     "whatif.state.left": "left",
     "whatif.state.changed": "changed",
     "whatif.table": "Left out one at a time",
-    "whatif.table.says": "What each part costs, the labelled turns that stand nowhere else, and its share of the rare words "
-    "that the reply took from pages.",
+    "whatif.table.says": "What each part costs, the labelled turns that stand nowhere else, and its share of the rare "
+    "words that the reply took from pages.",
     "whatif.saved": "Tokens saved",
     "whatif.lost": "Labelled turns lost",
     "whatif.used": "Of the reply’s words",
