@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from memory.errors import RecordingError, UnknownName
-from sessions.readers import atif, chatgpt, claude, claude_code, locomo, messages, otlp, workbench
+from sessions.readers import atif, chatgpt, claude, claude_code, langfuse, locomo, messages, otlp, workbench
 from sessions.readers.archive import files_in, is_archive, members
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
@@ -29,6 +29,7 @@ READERS: dict[str, Reader] = {
     "claude": claude.read,
     "claude_code": claude_code.read,
     "atif": atif.read,
+    "langfuse": langfuse.read,
     "sharegpt": messages.read_sharegpt,
     "openai": messages.read_openai,
 }
@@ -40,6 +41,7 @@ LOOKS_LIKE: dict[str, Callable[[Source], bool]] = {
     "claude": claude.looks_like,
     "claude_code": claude_code.looks_like,
     "atif": atif.looks_like,
+    "langfuse": langfuse.looks_like,
     "sharegpt": messages.sharegpt_looks_like,
     "openai": messages.openai_looks_like,  # last: a message with a role is in many formats
 }

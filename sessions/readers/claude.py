@@ -63,7 +63,7 @@ def _path(draft: Draft, messages: Sequence[Any]) -> tuple[list[tuple[int, Any]],
     while at is not None and at not in path:
         path[at] = None
         at = above[at]
-    taken = {parent: place for place in path if (parent := above[place]) not in path or parent != place}
+    taken = {above[place]: place for place in path}  # by the message before: the one that stands there now
     versions: dict[int, list[Any]] = defaultdict(list)
     for place, message in every:
         if place in path:
@@ -88,7 +88,7 @@ def _message(draft: Draft, message: Any, where: str, versions: list[Any]) -> Non
     left = rest(message, "sender", "role", "content", *(["created_at"] if at else []))
     if left.get("text", "") in (words, "") or FILLER in text:
         left.pop("text", None)
-    if beyond := [block for block in beyond_words(blocks) if not _plain(block)]:
+    if beyond := [more for block in blocks if (more := _beyond(block))]:
         left["content"] = beyond
     if versions:
         left["versions"] = versions
@@ -97,9 +97,18 @@ def _message(draft: Draft, message: Any, where: str, versions: list[Any]) -> Non
         _results(draft, blocks, calls, where, at)
 
 
-def _plain(block: dict[str, Any]) -> bool:
-    """A block whose words are all that it says."""
-    return block.get("type") == "text" and not block.get("citations")
+def _beyond(block: dict[str, Any]) -> dict[str, Any]:
+    """What it says beyond the words, the call or the result that it stands for."""
+    sort = block.get("type")
+    if sort == "text":
+        left = rest(block, "text", "type")
+    elif sort == "tool_use":
+        left = rest(block, "id", "name", "input", "type")
+    elif sort == "tool_result" and not beyond_words(block.get("content")):
+        left = rest(block, "tool_use_id", "name", "content", "type")
+    else:
+        return block
+    return {"type": sort, **left} if left else {}
 
 
 def _words(block: dict[str, Any]) -> str:

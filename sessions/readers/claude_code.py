@@ -58,6 +58,8 @@ def _session(name: str, lines: Sequence[Line], user: str) -> Iterator[Made]:
     for line in lines:
         reading.take(line)
     reading.close()
+    if left := {name: each for name, each in reading.carried.items() if each}:
+        draft.extra["after"] = left
     yield draft.finish()
 
 

@@ -147,7 +147,7 @@ def _closed_at(text: str, at: int) -> int:
 def _mended(text: str, at: int) -> tuple[Any, int]:
     """The value without its cut end, closed after its last whole part, and how far that reaches; None: nothing."""
     open_now: list[str] = []
-    good, closers = at, ""
+    good = at
     for found in _TOKEN.finditer(text, at):
         piece = found[0]
         if piece == '"':
@@ -155,12 +155,13 @@ def _mended(text: str, at: int) -> tuple[Any, int]:
         if piece in _CLOSES:
             open_now.append(_CLOSES[piece])
         elif piece in ("}", "]"):
-            if not open_now or open_now.pop() != piece:
+            if not open_now or open_now[-1] != piece:
                 break
+            open_now.pop()
         elif piece != ",":
             continue
-        good, closers = (found.start() if piece == "," else found.end()), "".join(reversed(open_now))
+        good = found.start() if piece == "," else found.end()
     try:
-        return _DECODER.decode(text[at:good] + closers), good
+        return _DECODER.decode(text[at:good] + "".join(reversed(open_now))), good
     except (ValueError, RecursionError):
         return None, at

@@ -128,6 +128,9 @@ def _fill(draft: Draft, raw: Mapping[str, Any], messages: Sequence[Any]) -> None
             _message(draft, message, where, waiting)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             draft.skip(where, f"no message: {type(error).__name__} {error}", str(message))
+    if draft.system and not draft.turns:  # instructions alone: they are all that was said
+        draft.turn("system", "system", draft.system, draft.began, "message 1", extra=draft.extra.pop("system", None))
+        draft.system = ""
 
 
 def _message(draft: Draft, message: Mapping[str, Any], where: str, waiting: list[str]) -> None:
@@ -144,7 +147,8 @@ def _message(draft: Draft, message: Mapping[str, Any], where: str, waiting: list
             calls.append(_called(part.get("value", part), f"{where}, call {len(calls) + 1}"))
     if role == "system" and not draft.turns and not draft.system:
         draft.system = words
-        if left := rest(message, "role", "from", "content", "value"):
+        left = rest(message, "role", "from", "content", "value") | ({"content": beyond} if beyond else {})
+        if left:
             draft.extra["system"] = left
         return
     if role == "tool":
