@@ -40,7 +40,7 @@ class Tracer(Protocol):
 def emit(store: Store, scope: Scope, tracer: Tracer, *, after: int = 0) -> int:
     """One span for each memory operation of this run behind version `after`; returns the version it came to."""
     upto = store.require(scope).version
-    about = {names.CONVERSATION: scope.conversation, names.USER: scope.user, names.MEMORY_STORE: str(store.path)}
+    about = {names.CONVERSATION: scope.conversation, names.USER: scope.user, names.MEMORY_STORE: store.path.name}
     for event in store.events(scope, after=after, upto=upto, kinds=KINDS):
         at = _nanoseconds(event.at)
         for name, said in _spans(event.body):

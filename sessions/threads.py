@@ -1,7 +1,7 @@
 """Spans into conversations: an app resends the history with each call, and only what is new becomes a turn.
 
 A call's messages are laid against what is known of its conversation: its longest known prefix is left out. One that
-goes on otherwise after a shared beginning (an edit, another reply) is a thread of its own, `NAME-2`; so is one with
+goes on otherwise after a shared beginning (an edit, another reply) is a thread of its own, `NAME~2`; so is one with
 other instructions and nothing in common (a helper's own talk). One that sends the newest message alone, or cuts the
 oldest away, goes on where its conversation stood. The same span again says nothing new: its reply, at its time, is
 there. Not here: what a span says (span_messages.py); the store.
@@ -35,6 +35,7 @@ from sessions.span_messages import (
 from sessions.spans import EPOCH, Span
 
 FORMAT = "otlp"
+BRANCH = "~"  # between a conversation's name and the number of one that goes on otherwise
 NAMED = 8  # names in a note
 SOMEBODY = "user"
 Known = Callable[[str, str], Sequence[Recording]]  # by user and conversation: its threads that a store has
@@ -172,7 +173,7 @@ class Talk:
 
     def _opened(self, shared: Sequence[Placed]) -> Thread:
         count = len(self.threads)
-        name = f"{self.address.conversation}-{count + 1}" if count else self.address.conversation
+        name = f"{self.address.conversation}{BRANCH}{count + 1}" if count else self.address.conversation
         thread = Thread(name, list(shared))
         if count:
             thread.notes.append(

@@ -31,7 +31,7 @@ from sessions.otlp_wire import partial, request_of, status
 from sessions.recording import Recording, Skipped
 from sessions.replay import replay, save
 from sessions.spans import Span, of_request
-from sessions.threads import woven
+from sessions.threads import BRANCH, woven
 from sessions.transcript import recording_of
 
 PATH = "v1/traces"
@@ -62,7 +62,8 @@ class Receiver:
                 raise Refused(403, "this workbench is open read-only: nothing is written")
             if kind not in (JSON, PROTOBUF):
                 raise Refused(415, f"traces come as {PROTOBUF} or {JSON}, not as {kind or 'nothing that says so'}")
-            spans, skipped = spans_in(unpacked(await _body(request), request.headers.get("content-encoding", "")), kind)
+            body, encoding = await _body(request), request.headers.get("content-encoding", "")
+            spans, skipped = await asyncio.to_thread(lambda: spans_in(unpacked(body, encoding), kind))
             async with self._writing:
                 ready = self._arriving.take(spans, time.monotonic())
                 failed = await asyncio.to_thread(self._write, ready)
@@ -129,8 +130,8 @@ def _failure(one: Imported) -> str:
 
 
 def threads_of(store: Store, user: str, conversation: str) -> list[Recording]:
-    """The conversation as it is recorded, and those that went on otherwise (`NAME-2`), in the order of their number."""
-    ours = re.compile(re.escape(conversation) + r"(?:-(\d{1,6}))?")
+    """The conversation as it is recorded, and those that went on otherwise (`NAME~2`), in the order of their number."""
+    ours = re.compile(re.escape(conversation + BRANCH) + r"(\d{1,6})|" + re.escape(conversation))
     found = {
         int(match[1] or 1): stream.scope
         for stream in store.streams(user)

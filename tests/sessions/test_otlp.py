@@ -94,7 +94,7 @@ def test_a_resent_history_becomes_no_turn_twice(order: Sequence[dict[str, Any]],
 def test_an_edit_is_a_conversation_of_its_own():
     first, edited = found(request(*CHAT, chat(4, "hi", "hello", "why?", "because")))
     assert told(first) == ["hi", "hello", "how?", "so", "ok", "bye"]
-    assert (edited.conversation, told(edited)) == ("c-2", ["hi", "hello", "why?", "because"])
+    assert (edited.conversation, told(edited)) == ("c~2", ["hi", "hello", "why?", "because"])
     assert "shares its first 2 turns" in edited.notes[0]
 
 

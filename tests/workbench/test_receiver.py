@@ -130,3 +130,11 @@ def test_nobody_sends_without_the_token_and_the_token_in_a_header_opens_nothing_
     assert send(client, request(), authorization="Bearer other").status_code == 401
     assert send(client, request(), **bearer).status_code == 200
     assert client.get("/events", headers=bearer).status_code == 401
+
+
+def test_an_edit_that_arrives_later_goes_on_beside(client, tmp_path):
+    send(client, request(span(1, "c", "hi", "hello"), span(2, "c", "hi", "hello", "how?", "so")))
+    send(client, request(span(3, "c", "hi", "hello", "why?", "because")))
+    send(client, request(span(4, "c", "hi", "hello", "why?", "because", "ok", "bye")))
+    assert told(tmp_path) == ["hi", "hello", "how?", "so"]
+    assert told(tmp_path, "c~2") == ["hi", "hello", "why?", "because", "ok", "bye"]
