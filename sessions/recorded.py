@@ -20,13 +20,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
 from memory.engine import resolved
 from memory.errors import EngineError
+from memory.models.chat import litellm_ready
 from memory.models.recorder import (
+    FAILED,
     UNREADABLE,
     CallMade,
     Ear,
@@ -35,6 +38,7 @@ from memory.models.recorder import (
     callback_class,
     install,
     is_installed,
+    rehearse,
     uninstall,
 )
 from memory.redaction import clean
@@ -468,6 +472,16 @@ def recorder(store: Store | str | Path | None = None, **wanted: Any) -> Recorder
     which shows what paging would have done; `waiting` is the length of the queue. Raises StoreError, BadSetting.
     """
     return callback_class(Recorder)(store, **wanted)  # type: ignore[call-arg, return-value]
+
+
+def rehearsed(timeout_s: float = 10.0) -> dict[str, bool]:
+    """Whether a call of each kind arrives whole in a store, which is thrown away afterwards; LiteLLM answers itself."""
+    litellm_ready()
+    with TemporaryDirectory() as folder, recorder(folder, replay=False, remember=False) as ear:
+        conversations = rehearse()
+        ear.flush(timeout_s)
+        kept = {s.scope.conversation: s.turns for s in ear.store.streams(APP)}
+    return {kind: kept.get(name, 0) == (1 if kind == FAILED else 2) for kind, name in conversations.items()}
 
 
 # ── from LiteLLM's words to ours ──────────────────────────────────────────────────────────────────────

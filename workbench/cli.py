@@ -20,7 +20,17 @@ from rich.text import Text
 
 from memory.errors import BadSetting, EngineError, NotFound
 from memory.settings import Settings, described
-from workbench import bookmarks_cli, lab_cli, memory_cli, quality_cli, runs_cli, share_cli, terminal, tune_cli
+from workbench import (
+    bookmarks_cli,
+    lab_cli,
+    memory_cli,
+    quality_cli,
+    recorder_cli,
+    runs_cli,
+    share_cli,
+    terminal,
+    tune_cli,
+)
 from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of, settings_of
 from workbench.terminal import out
 
@@ -39,7 +49,7 @@ bench = typer.Typer(no_args_is_help=True, help="Measure, side by side in one run
 app.add_typer(bench, name="bench")
 app.add_typer(memory_cli.memory, name="memory")
 app.add_typer(bookmarks_cli.bookmarks, name="bookmarks")
-for each in (quality_cli, runs_cli, share_cli, tune_cli, lab_cli):
+for each in (quality_cli, recorder_cli, runs_cli, share_cli, tune_cli, lab_cli):
     each.mount(app)
 
 err = Console(stderr=True)

@@ -11,13 +11,15 @@ import asyncio
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from memory.models.chat import OWN_CALLS
+from memory.models.chat import OWN_CALLS, litellm_ready, provider_errors
 from memory.models.chat import _said as words_of_provider
 from memory.models.offline import text_of
 from memory.tokens import count
@@ -25,6 +27,7 @@ from memory.tokens import count
 CHAT_CALLS = frozenset(("completion", "acompletion"))
 NAMES = ("conversation_id", "session_id", "thread_id")  # in `metadata`, the first one that is there counts
 USERS = ("user_id", "trace_user_id")
+FAILED = "failed"  # the kind of rehearsed call that its provider fails
 SELF_TEST = "workbench_self_test"
 WITHHELD = "redacted-by-litellm"
 MOST_BEGUN = 2_000  # calls under way whose messages are kept
@@ -305,8 +308,8 @@ def ask_nobody(token: str, words: str = "Do you hear this?") -> None:
 
 def rehearse() -> dict[str, str]:
     """A call of each kind, answered by LiteLLM itself, each a conversation of its own: by kind, the id it names."""
-    litellm = _litellm()
-    kinds = ("answered", "streamed", "async", "async stream", "failed")
+    litellm = litellm_ready()
+    kinds = ("answered", "streamed", "async", "async stream", FAILED)
     ids = {kind: f"rehearsal {kind}" for kind in kinds}
     litellm.completion(**_nobody("answered", conversation=ids["answered"]))
     list(litellm.completion(**_nobody("streamed", conversation=ids["streamed"]), stream=True))
@@ -315,16 +318,12 @@ def rehearse() -> dict[str, str]:
         await litellm.acompletion(**_nobody("async", conversation=ids["async"]))
         async for _ in await litellm.acompletion(**_nobody("stream", conversation=ids["async stream"]), stream=True):
             pass
-        await asyncio.sleep(0)
 
-    asyncio.run(awaited())
-    refused = _nobody("failed", conversation=ids["failed"]) | {"mock_response": ValueError("nobody is there")}
-    try:
+    with ThreadPoolExecutor(1) as pool:  # where a loop runs, as in a notebook, no other may
+        pool.submit(asyncio.run, awaited()).result()
+    refused = _nobody(FAILED, conversation=ids[FAILED]) | {"mock_response": ValueError("nobody is there")}
+    with suppress(*provider_errors()):
         litellm.completion(**refused)
-    except ValueError:
-        pass
-    except litellm.exceptions.APIError:
-        pass
     return ids
 
 

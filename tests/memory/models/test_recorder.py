@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from typer.testing import CliRunner
 
 from memory.events import ModelCalled, ModelFailed
 from memory.models.chat import complete, litellm_ready
@@ -11,6 +12,7 @@ from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from sessions.recorded import recorder
 from sessions.transcript import recording_of
+from workbench.cli import app
 
 KEY = "sk-proj-" + "Zz9Y" * 8
 
@@ -130,3 +132,12 @@ def test_the_self_test_says_whether_events_arrive_and_keeps_nothing(store, litel
     assert store.streams() == []
     assert alone not in litellm.callbacks
     assert alone not in litellm.success_callback
+
+
+def test_the_command_says_whether_each_kind_of_call_arrives(litellm):
+    told = CliRunner().invoke(app, ["recorder-test"])
+    assert told.exit_code == 0
+    assert [line.split("  ")[0] for line in told.output.splitlines()] == [
+        "answered", "streamed", "async", "async stream", "failed",
+    ]  # fmt: skip
+    assert "not" not in told.output
