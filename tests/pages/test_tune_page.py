@@ -14,6 +14,7 @@ from memory.scope import Scope
 from memory.settings import Settings, described
 from memory.stores.sql import Store
 from sessions.presets import PRESETS, save
+from sessions.questions import Pinned, pin
 from workbench import state
 from workbench.cli import app as command
 from workbench.views.tune import GROUPS, dials, found
@@ -82,6 +83,10 @@ def test_top_k_moves_questions_and_says_so(app: Run, demo: Path):
     at.toggle(key="tune_lines_shown").set_value(True).run()
     assert not at.exception
     assert "Suggested: recall" in shown(at).replace("\\", "")
+    spread, near = data(at, "histogram"), rows(at, "tune_near")
+    assert spread["line"]["label"] == "recall_k = 6"
+    assert {cell["kind"] for each in spread["bins"] for cell in each["cells"]} == {"carries", "miss"}
+    assert all(row["cells"][-1]["text"].startswith(("recall_k=", "min_coverage=")) for row in near)
 
 
 @pytest.mark.parametrize(("wanted", "says"), [("low_watermark=0.9", "low_watermark"), ("window_tokens=300", "")])
@@ -111,28 +116,17 @@ def test_applied_taken_back_and_not_by_a_reader(app: Run, demo: Path, tmp_path: 
 
 def test_a_question_is_pinned_on_the_page_and_told_before_and_after(app: Run, demo: Path, tmp_path: Path):
     shutil.copytree(demo, tmp_path / "store")
+    with Store.open(tmp_path / "store") as store:
+        pin(store, Pinned("Who plays the oboe?", "ana", "house-move", expect=("oboe",)))
     at = app(tmp_path / "store", "tune", **ANA, set="recall_k=1")
-    for question, expect in (("What is the budget?", "budget"), ("Who plays the oboe?", "oboe; budget")):
-        at.text_input(key="tune_pin_question").set_value(question)
-        at.text_input(key="tune_pin_expect").set_value(expect)
-        next(b for b in at.button if b.form_id == "tune_pin").click().run()
-        assert not at.exception
+    at.text_input(key="tune_pin_question").set_value("What is the budget?")
+    at.text_input(key="tune_pin_expect").set_value("budget; moving")
+    next(b for b in at.button if b.form_id == "tune_pin").click().run()
+    assert not at.exception
     told = {row["cells"][0]["text"]: [cell["text"] for cell in row["cells"][1:]] for row in rows(at, "tune_pins")}
     assert told["What is the budget?"] == ["won", "won", ""]
     assert told["Who plays the oboe?"] == ["lost: never said", "lost: never said", ""]  # no setting can win it
     assert "Pinned questions lost" in shown(at)
-
-
-def test_the_lines_stand_in_a_histogram_and_near_misses_say_what_would_bring_them(app: Run, demo: Path):
-    at = app(demo, "tune", **ANA, lang="zh")
-    at.toggle(key="tune_lines_shown").set_value(True).run()
-    assert not at.exception
-    spread = data(at, "histogram")
-    assert spread["line"]["label"] == "recall_k = 3"
-    assert {cell["kind"] for each in spread["bins"] for cell in each["cells"]} == {"carries", "miss"}
-    near = rows(at, "tune_near")
-    assert near
-    assert all(row["cells"][-1]["text"].startswith(("recall_k=", "min_coverage=")) for row in near)
 
 
 def test_every_setting_has_a_dial():

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from memory.stores.sql import Store
@@ -19,11 +18,10 @@ def rows(at: AppTest, key: str) -> list[dict[str, Any]]:
     return json.loads(found.json)[0]["rows"]
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_smaller_budget_takes_parts_out_and_each_part_says_what_it_costs(app: Run, demo: Path, lang: str):
+def test_a_smaller_budget_takes_parts_out_and_each_part_says_what_it_costs(app: Run, demo: Path):
     with Store.open(demo, readonly=True) as store:
         before = store.last_seq()
-    at = app(demo, "turn", **ANA, lang=lang)
+    at = app(demo, "turn", **ANA, lang="zh")
     assert not at.exception
     at.button(key="whatif_begin").click().run()
     left_out = rows(at, "whatif_left_out")
@@ -39,9 +37,11 @@ def test_a_smaller_budget_takes_parts_out_and_each_part_says_what_it_costs(app: 
         assert store.last_seq() == before
 
 
-@pytest.mark.parametrize("asked", ["-f999999", "window_tokens=no", "<script>=1"])
-def test_what_cannot_be_built_is_told_with_a_way_back(app: Run, demo: Path, asked: str):
-    at = app(demo, "turn", **ANA, **{"if": asked})
+def test_what_cannot_be_built_is_told_with_a_way_back(app: Run, demo: Path):
+    at = app(demo, "turn", **ANA, **{"if": "-f999999"})
+    assert "f999999" in at.warning[0].value
+    at.query_params["if"] = "<script>=1"
+    at.run()
     assert not at.exception
     assert at.warning
     at.button(key="whatif_reset").click().run()
