@@ -287,7 +287,7 @@ class _Look:
         case = self.case
         if not self.carriers:
             return "", []
-        run = {LIVE: "the live run", RECORDED: "a bare recording: no prompt was ever made"}.get(
+        run = {LIVE: "the live run", RECORDED: "a recording: it decides about no pages"}.get(
             case.scope.run, "a replay: it reads no facts and writes none"
         )
         out = [c for c in self.carriers if c.stage == "scope"]

@@ -196,6 +196,7 @@ class Recorder(Ear, Shown):
             self._counts.accepted += 1
         if self._inline:
             self._handle(call)
+            self._bring_replays()
             return
         try:
             self._queue.put_nowait(call)

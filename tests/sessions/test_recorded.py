@@ -313,3 +313,14 @@ def test_the_thread_starts_anew_where_it_died(store, recorder):
     chat.say("Still there?")
     assert recorder.flush()
     assert len(turns(store, "trip")) == 4
+
+
+def test_what_is_told_after_the_program_ended_is_written_at_once(store, small):
+    """LiteLLM tells the last calls of an event loop at exit, when no thread may start any more."""
+    recorder = Recorder(store, settings=small)
+    recorder._at_exit()
+    Chat(recorder, "trip").say("Hello.")
+    assert turns(store, "trip") == [("user", "Hello."), ("assistant", "I hear: Hello.")]
+    assert store.state(store.main_run("ana", "trip")).turn == 2
+    assert recorder._worker is None
+    recorder.close()
