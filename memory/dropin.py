@@ -196,7 +196,6 @@ class DropIn(Shown):
         with self._held(call.scope) as held:
             for again in range(AGAIN):
                 engine, new, after = self._placed(held, call)
-                _check_form(engine, call.wanted)
                 try:
                     reply = engine.take(new, call.wanted, after=after, on_text=on_text)
                 except WentOn:
@@ -209,6 +208,8 @@ class DropIn(Shown):
     def _placed(self, held: _Conversation, call: _Call) -> tuple[Engine, Sequence[Said], int]:
         """The run that these messages go on with, made if they are an edit; what of them is new; after which turn."""
         live = self._engine(held, call.scope, call.wanted)
+        live.check_tools(call.wanted)  # before a branch is begun
+        _check_form(live, call.wanted)
         sent = [resent.key_of(each, live.pager.redactor) for each in call.said]
         runs = [live.scope]
         known = [held.keys(self.store, live.scope)]
@@ -333,7 +334,7 @@ class _Reading(Remembering):
     def place(self, message: str) -> None:
         self.memory.settings = self.pager.state.settings
         if self.pager.state.settings.remember != "off":
-            self.put(self.memory.knowledge, message)
+            self.put(self.memory.knowledge, message, here=False)
 
 
 def _check_form(engine: Engine, wanted: Wanted) -> None:

@@ -332,10 +332,16 @@ class Engine(Shown):
             self.pager.change_settings(resolved(s.but(llm=wanted.llm, **({"window_tokens": 0} if is_own else {}))))
         self.pager.instruct(wanted.system)
         self._take_up_offer(wanted.beside)
-        if taken := wanted.names & set(self.pager.offer.operations):
+        self.check_tools(wanted)
+
+    def check_tools(self, wanted: Wanted) -> None:
+        """Raises BadMessage where the application's tools and the memory's own share a name."""
+        s = self.state.settings
+        mine = offered(s.operations, real=wanted.llm != OFFLINE, roomy=s.window_tokens >= ROOMY)
+        if shared := wanted.names & set(mine):
             raise BadMessage(
-                f"the application's tool {min(taken)!r} is named as one of the memory's own: rename it, or take that "
-                f"name out of the setting operations ({'+'.join(self.pager.offer.operations)})"
+                f"the application's tool {min(shared)!r} is named as one of the memory's own: rename it, or take that "
+                f"name out of the setting operations ({'+'.join(mine)})"
             )
 
     def _take_in(self, new: Sequence[Said]) -> Turn:

@@ -63,8 +63,11 @@ class Remembering:
             self._looked_at = memory.begin_anew(self.scope.conversation)
         self.put(k, message, settled_by=pager.offer.protocol if SETTLE in pager.offer.operations else "")
 
-    def put(self, k: Knowledge, message: str, settled_by: str = "") -> None:
-        """What of this is about the message goes into its prompts; `settled_by`: how the model may settle conflicts."""
+    def put(self, k: Knowledge, message: str, settled_by: str = "", *, here: bool = True) -> None:
+        """What of this is about the message goes into its prompts; `settled_by`: how the model may settle conflicts.
+
+        Not what turns in the window say, unless the turns that facts name are not those `here`.
+        """
         if not k.facts:
             return
         memory, pager = self.memory, self.pager
@@ -77,7 +80,7 @@ class Remembering:
             words,
             write,
             message,
-            self.scope.conversation,
+            self.scope.conversation if here else "",
             tokens.count,
             pager.clock(),
             settled_by=settled_by,

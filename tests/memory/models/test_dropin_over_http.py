@@ -7,10 +7,12 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
+from itertools import pairwise
 
+import openai
 import pytest
 
-from memory import DropIn, Engine
+from memory import DropIn, Engine, Scope, Store
 from memory.models.chat import litellm_ready
 from memory.prompt import RECALL_TOOL
 from memory.state import fold
@@ -25,11 +27,16 @@ WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"t
 MODEL = "openai/test"
 
 
+@pytest.fixture(autouse=True)
+def nothing_follows(monkeypatch):
+    """What is derived from the log has tests of its own."""
+    monkeypatch.setattr("memory.engine.Following", lambda store: StringIO())  # nothing but `close`
+
+
 @pytest.fixture
 def engine(tmp_path, server):
     opened = Engine.open(tmp_path / "store", user="ana", conversation="trip", llm=MODEL, options=server.options,
                          background=False, timeout_s=2, **SETTINGS)  # fmt: skip
-    opened._following = StringIO()  # nothing but `close`: what is derived from the log has tests of its own
     yield opened
     opened.close()
 
@@ -228,6 +235,7 @@ def test_the_memory_s_own_tools_stand_beside_and_never_reach_the_application(eng
     assert engine.fill.used <= engine.settings.window_tokens
     with pytest.raises(litellm_ready().BadRequestError, match="'recall' is named as one of the memory's own"):
         engine.completion(MODEL, [*messages, user("And now?")], tools=[RECALL_TOOL])
+    assert runs(engine) == {"live"}
 
 
 # ── another history ───────────────────────────────────────────────────────────────────────────────────
@@ -273,15 +281,7 @@ def test_another_system_prompt_holds_from_then_on(engine, server):
 
 def test_calls_in_one_conversation_wait_for_each_other(tmp_path, server):
     """And each goes on with what it was sent: the second one does not know the first one's reply."""
-    under_way, most = [0], [0]
-
-    def think(body):
-        under_way[0] += 1
-        most[0] = max(most[0], under_way[0])
-        under_way[0] -= 1
-        return f"Re: {body['messages'][-1]['content']}"
-
-    server.answers(think)
+    server.answers(lambda body: f"Re: {body['messages'][-1]['content']}")
     answers = {}
     with DropIn(tmp_path / "store", user="ana", options=server.options, background=False, **SETTINGS) as shared:
 
@@ -296,9 +296,33 @@ def test_calls_in_one_conversation_wait_for_each_other(tmp_path, server):
         assert {n: a.choices[0].message.content for n, a in answers.items()} == {
             n: f"Re: Question {n}" for n in range(4)
         }
-        assert most == [1]
-        assert len({a._hidden_params["memory"]["run"] for a in answers.values()}) == 4
+        made = [stream.scope for stream in shared.store.streams("ana", "one")]
+        assert {a._hidden_params["memory"]["run"] for a in answers.values()} == {scope.run for scope in made}
+        steps = sorted(step_of(shared.store, scope) for scope in made)
+        assert len(steps) == 4
+        assert all(ends < begins for (_, ends), (begins, _) in pairwise(steps))
         assert shared.store.check() == []
+
+
+def step_of(store: Store, scope: Scope) -> tuple[int, int]:
+    """Where the only step of a run stands in the log."""
+    [begins] = store.events(scope, kinds=("MessageReceived",))
+    [ends] = store.events(scope, kinds=("StepFinished",))
+    return begins.seq, ends.seq
+
+
+def test_in_a_branch_what_is_known_is_read_and_none_is_learnt(tmp_path, server):
+    whose = {"metadata": {"conversation_id": "trip"}}
+    own = {**SETTINGS, "remember": "rules"}
+    with DropIn(tmp_path / "store", user="ana", options=server.options, background=False, **own) as memory:
+        told = user("My budget is 5,000 euros.")
+        memory.completion(MODEL, [told], **whose)
+        memory.completion(MODEL, [told, {"role": "assistant", "content": "Hello"}, user("Hi")], **whose)
+        before = memory.store.knowledge("ana")
+        edited = [told, {"role": "assistant", "content": "Hello"}, user("I live in Lisbon. What is my budget?")]
+        assert memory.completion(MODEL, edited, **whose)._hidden_params["memory"]["run"].startswith("fork-edit-")
+        assert "<known>" in str(server.asked[-1]["messages"])
+        assert memory.store.knowledge("ana") == before
 
 
 def test_metadata_names_the_conversation_and_the_user(tmp_path, server):
@@ -342,7 +366,7 @@ def test_a_stream_that_breaks_off_raises_where_it_breaks(engine, server):
     server.breaks_off("It is far away", "hangs up")
     stream = engine.completion(MODEL, [user("Where?")], stream=True)
     heard = []
-    with pytest.raises(litellm_ready().exceptions.APIError.__mro__[1]):  # openai.APIError, of which all are
+    with pytest.raises(openai.APIError):  # of which all of LiteLLM's are
         heard += [chunk.choices[0].delta.content for chunk in stream]
     assert kinds(engine, "ModelFailed")[-1].error == "ModelCut"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+from io import StringIO
 from pathlib import Path
 
 import openai
@@ -28,7 +29,11 @@ def endpoint(tmp_path_factory):
     spec = importlib.util.spec_from_file_location("openai_endpoint", EXAMPLE)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    with DropIn(tmp_path_factory.mktemp("endpoint") / "store", user="me", window_tokens=2_000) as memory:
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        DropIn(tmp_path_factory.mktemp("endpoint") / "store", user="me", window_tokens=2_000) as memory,
+    ):
+        patched.setattr("memory.engine.Following", lambda store: StringIO())  # nothing but `close`
         config = uvicorn.Config(example.app(memory, MODEL), port=0, ws="none", lifespan="off", log_level="error")
         running = uvicorn.Server(config)
         listening = config.bind_socket()
