@@ -26,3 +26,8 @@ def test_an_export_comes_in_by_one_command_and_twice_changes_nothing(export, tmp
     assert [c["status"] for c in first[0]["conversations"]] == ["imported"]
     again = run("import", export, "--store", tmp_path / "store", "--dry-run")
     assert "would be: 1 unchanged" in again
+
+
+def test_a_store_that_may_not_change_takes_no_export(export, tmp_path):
+    said = run("open", export, "--readonly", "--store", tmp_path / "store", ok=False)
+    assert "--readonly changes nothing: import without it" in said
