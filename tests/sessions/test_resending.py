@@ -32,7 +32,7 @@ def test_nothing_in_common_says_so():
     assert place([], ["hi"]) == Place("apart", 0, 0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(WORDS, WORDS, WORDS)
 def test_what_is_new_comes_after_the_end_of_what_is_known(head, known, new):
     """Whatever the application put before, and whatever it cut off."""
@@ -47,7 +47,7 @@ def test_what_is_new_comes_after_the_end_of_what_is_known(head, known, new):
             assert found.kind == "late" or known[-1] not in sent
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(WORDS.filter(bool), WORDS)
 def test_a_chat_that_sends_everything_gives_each_message_once(first, rest):
     """Of distinct messages, each call adds exactly what was not there."""
