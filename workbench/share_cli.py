@@ -135,6 +135,35 @@ def open_(
     serve_case(file, port, browser)
 
 
+@case.command("html")
+def html(
+    to: Annotated[Path, typer.Argument(help="The page to write; it must not exist.")],
+    file: Annotated[Path | None, typer.Option("--case", help="Of this case file; of the store without it.")] = None,
+    store: StoreAt = None,
+    user: User = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    language: Annotated[str, typer.Option(help="en or zh.")] = "en",
+    personal: Personal = False,
+    patterns: Patterns = None,
+    json: AsJson = False,
+) -> None:
+    """One page for people without this program: the conversation, its windows, evictions, recalls and facts."""
+    from memory.stores.sql import Store
+    from sessions.cases import open_case
+    from workbench.case_page import write_page
+
+    if file:
+        with open_case(file) as opened:
+            scope = scope_of(opened.store, user, conversation or opened.scope.conversation, run)
+            made = write_page(opened.store, scope, to, language, personal=personal, own=own_of(patterns))
+    else:
+        with Store.open(store, readonly=True) as kept:
+            scope = scope_of(kept, user, conversation, run)
+            made = write_page(kept, scope, to, language, personal=personal, own=own_of(patterns))
+    terminal.json(made.to_dict()) if json else terminal.line(f"wrote {made.to}: {made.summary}")
+
+
 def serve_case(file: Path, port: int, browser: bool) -> None:
     """Serve the workbench on a case file until SIGINT or SIGTERM; either takes the unpacked case away."""
     import signal
