@@ -13,11 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from memory.errors import BadSetting, NotFound, StoreError, UnknownName
+from memory.errors import NotFound, StoreError, UnknownName
 from memory.redaction import SECRETS, SHARED, Redact, Sorts, clean, redactor
 from memory.scope import RECORDED, Scope
 from memory.show import Shown, rows
@@ -215,9 +214,7 @@ def _parquet(store: Store, scopes: Sequence[Scope], to: Path, by: Clearing, view
 
 
 def _otlp(store: Store, scopes: Sequence[Scope], to: Path, by: Clearing, view: str) -> None:
-    if find_spec("sessions.otlp_export") is None:
-        raise BadSetting("this version writes no OTLP yet: use jsonl, openai or parquet")
-    from sessions import otlp_export  # type: ignore[attr-defined,unused-ignore]
+    from sessions import otlp_export
 
     _write_lines(to, [otlp_export.write(store, scopes, by.words)])
 
