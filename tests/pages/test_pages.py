@@ -12,9 +12,10 @@ from streamlit.testing.v1 import AppTest
 from memory import Engine
 from memory.models.chat import Answer
 from memory.stores.sql import FILE, Store
+from workbench.app import NAVIGATION
 
 PAGES = ["live", "turn"]  # those with a scrubber and a page to read
-ALL = [*PAGES, "overview", "diff", "evictions", "graph", "timeline", "why", "bookmarks", "review", "replay", "tune", "lab"]
+ALL = [entry.name for group in NAVIGATION.values() for entry in group]
 Run = Callable[..., AppTest]
 
 

@@ -294,7 +294,7 @@ def test_a_file_that_nobody_can_read_is_an_error_that_says_so(raw: bytes):
 def test_a_missing_file_and_an_unknown_format_are_named(tmp_path: Path):
     with pytest.raises(RecordingError, match=r"cannot read .*nothing\.jsonl"):
         read(tmp_path / "nothing.jsonl")
-    with pytest.raises(UnknownName, match="choose one of: .*locomo, .*workbench"):
+    with pytest.raises(UnknownName, match=r"choose one of: .*locomo, .*workbench"):
         read(b"x", format="word")
 
 

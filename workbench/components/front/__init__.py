@@ -30,7 +30,7 @@ def front(
 ) -> Any:
     """`label` names the table; `alt` tells the drawing in words."""
     plot = scatter([(d.tokens, d.ratio) for d in dots])
-    shown = [
+    shown: list[dict[str, Any]] = [
         {"key": d.key, "left": left, "top": top, "kind": d.kind, "says": visible(d.says, 400), "chosen": d.chosen,
          "cells": [visible(cell, 120) for cell in d.cells]}
         for d, (left, top) in zip(dots, plot.dots, strict=True)
