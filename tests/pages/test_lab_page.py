@@ -62,15 +62,13 @@ def test_a_cell_and_a_metric_by_address(app: Run, demo: Path):
     assert not at.exception
     assert data(at, "heat")["rows"][0]["cells"][0]["sub"] == ""
     assert "fixed_5 · fifo · content · 2,000 tokens" in shown(at)
-    odd = app(demo, "lab", **ANA, metric="beauty", room="x", cell="9999", grid="<b>", over="nobody")
-    assert not odd.exception
-    assert len(data(odd, "heat")["rows"]) == 4
 
 
-def test_by_pages_there_is_no_front(app: Run, demo: Path):
-    at = app(demo, "lab", **ANA, grid="pages")
+def test_by_pages_there_is_no_front_and_what_an_address_says_wrongly_is_as_at_first(app: Run, demo: Path):
+    at = app(demo, "lab", **ANA, grid="pages", metric="beauty", room="x", cell="9999", over="nobody")
     assert not at.exception
     assert "no cell has a price in tokens" in shown(at)
+    assert len(data(at, "heat")["rows"]) == 4
 
 
 def test_nothing_asked_and_hostile_names_are_told(app: Run, tmp_path: Path):
