@@ -6,6 +6,7 @@ from memory.errors import BadSetting, BudgetTooSmall, UnknownName
 from workbench import live, replaying, state
 from workbench.components import replay as parts
 from workbench.components.feed import feed
+from workbench.components.forks import forks
 from workbench.components.heading import heading
 from workbench.components.page_list import page_list
 from workbench.components.player import player
@@ -41,6 +42,7 @@ def again(here: Place, say: Words) -> None:
     if not playing.is_done:
         parts.stopped(playing, say)
     walked(view, playing, here, say)
+    forks(here, tried, say, may_write=live.may_keep())
     kept_runs(here, say)
 
 

@@ -129,6 +129,17 @@ class Forking(Shown):
         return len(self.store.events(self.scope, after=self.after, kinds=(StepFinished.__name__,)))
 
     @property
+    def placed(self) -> dict[int, str]:
+        """Facts that stood in the original's prompts from this turn on, and what they said then: these to edit."""
+        scope = self.parent.scope
+        bodies = [e.body for e in self.store.events(scope, after=self.after, kinds=(FactsPlaced.__name__,))]
+        numbers = sorted({f.fact for b in bodies if isinstance(b, FactsPlaced) for f in b.facts if not f.stage})
+        k = self.store.knowledge(scope.user, max(self._read.values(), default=0))
+        words = self.store.words(Scope.own(scope.user))
+        said = {n: words.get(k.facts[n].text, "") for n in numbers if n in k.facts and k.facts[n].state != "erased"}
+        return {n: text for n, text in said.items() if text.strip()}
+
+    @property
     def estimate(self) -> Estimate:
         """Of what is not done yet."""
         left = self._asked[self.done :]
