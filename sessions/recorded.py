@@ -279,10 +279,10 @@ class Recorder(Ear, Shown):
     def _record(self, call: CallMade) -> None:
         user = fit(call.user) or self.user
         named = fit(call.conversation) or self.conversation
-        sent = [line for each in call.sent if (line := _line(each)) is not None]
+        sent = [line for each in call.sent if (line := line_sent(each)) is not None]
         if not any(line.role != "system" for line in sent):
             raise ValueError(f"call {call.id} sent no message")
-        reply = _line(call.reply) if call.reply else None
+        reply = line_sent(call.reply) if call.reply else None
         tapes = list(self._of(user, named))
         if any(call.id in tape.requests for tape in tapes):
             with self._changed:
@@ -395,6 +395,12 @@ class Recorder(Ear, Shown):
                 unnamed=len(c.unnamed), branched=len(c.branched), trouble=tuple(c.trouble),
             )  # fmt: skip
 
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The recordings that the calls so far went into, by name."""
+        with self._changed:
+            return tuple(sorted(self._counts.conversations, key=lambda scope: (scope.user, scope.conversation)))
+
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Wait until all calls that began before now are in the store, and replays are up to date; whether they are.
 
@@ -488,7 +494,7 @@ def rehearsed(timeout_s: float = 10.0) -> dict[str, bool]:
 # ── from LiteLLM's words to ours ──────────────────────────────────────────────────────────────────────
 
 
-def _line(sent: Sent) -> Line | None:
+def line_sent(sent: Sent) -> Line | None:
     """None for a message that says nothing."""
     text, role = fit(words_of(sent.content)), ROLES.get(sent.role, sent.role)
     calls = tuple((fit(i), fit(name), fit(arguments)) for i, name, arguments in sent.calls)

@@ -1,4 +1,4 @@
-"""The workbench in a notebook: `%load_ext workbench`, then `%memory` and `%%turn`.
+"""The workbench in a notebook: `%load_ext workbench`, then `%memory`, `%%turn` and `%%conversation`.
 
 The magics parse and delegate; what they return shows itself, and nothing is shown unasked. A mistake in the line
 is a UsageError, not a traceback.
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from memory.stores.erase import ErasePreview
     from sessions.counterfactual import WhatIf
     from sessions.effect import Effect
+    from workbench.recorded_cell import RecordedCell
     from workbench.widget import LiveWindow
 
 Place = Engine | tuple[Store, Scope]
@@ -229,7 +230,8 @@ USAGE = """\
 %memory diagnose …      what may be the cause of a symptom, by ordered checks
 %memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
 %memory open            the workbench in a frame: `wb = workbench.launch(engine)` keeps its handle
-%%turn                  say the cell's words, get the reply"""
+%%turn                  say the cell's words, get the reply
+%%conversation trip …   what the cell says to models through LiteLLM becomes a conversation: user=ana replay=off …"""
 
 
 def _engine_of(where: Place) -> Engine:
@@ -300,6 +302,12 @@ class WorkbenchMagics(Magics):
 
     @property
     def place(self) -> Place:
+        found = self._found()
+        if found is None:
+            raise UsageError(NO_ENGINE)
+        return found
+
+    def _found(self) -> Place | None:
         names = self.shell.user_ns if self.shell else {}
         for found in (names.get("engine"), names.get("wb")):
             if isinstance(found, Engine):
@@ -308,7 +316,7 @@ class WorkbenchMagics(Magics):
             if found is not None and hasattr(found, "goto") and hasattr(found, "place"):
                 place: Place = found.place
                 return place
-        raise UsageError(NO_ENGINE)
+        return None
 
     @line_magic
     def memory(self, line: str) -> Any:
@@ -332,6 +340,22 @@ class WorkbenchMagics(Magics):
             return _engine_of(self.place).say(cell.strip())
         except EngineError as error:
             raise UsageError(f"{type(error).__name__}: {error}") from error
+
+    @cell_magic
+    def conversation(self, line: str, cell: str) -> RecordedCell:
+        """Record the cell's LiteLLM calls: `%%conversation trip user=ana window_tokens=2000 replay=off`.
+
+        They go into the store of `engine` or `wb`, else into `store=…` or the default one. Other keys are `title`,
+        `remember=off` (no facts from what is said), and the settings of the replay, which shows what paging would
+        have done. Calls that name a conversation in their `metadata` keep that name.
+        """
+        from workbench.recorded_cell import record
+
+        where = self._found()
+        try:
+            return record(self.shell, line, cell, _place(where) if where else None)
+        except (EngineError, ValueError) as error:
+            raise UsageError(str(error)) from error
 
 
 def completed(shell: Any, event: Any) -> list[str]:
