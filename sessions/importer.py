@@ -26,9 +26,9 @@ from memory.show import Shown, small, table
 from memory.show import rows as box
 from memory.state import apply
 from memory.stores.sql import Store, Stream
-from sessions.recording import Question, RecordedTurn, Recording, Skipped
+from sessions.recording import ModelCall, Question, RecordedTurn, Recording, Skipped
 from sessions.replay import SAVED_STEPS, replay, run_name, save
-from sessions.transcript import opening, question_records, recording_of, redacted, step_records, steps_of
+from sessions.transcript import call_record, opening, question_records, recording_of, redacted, step_records, steps_of
 
 IMPORTED, UNCHANGED, GROWN, DIFFERS, FAILED = "imported", "unchanged", "grown", "differs", "failed"
 
@@ -182,6 +182,7 @@ class _Change:
     questions: Sequence[Question] = ()
     reason: str = ""
     notes: list[str] = field(default_factory=list)
+    late: Sequence[tuple[int, ModelCall]] = ()  # by step, calls of models for turns that are there
 
 
 def _import(store: Store, recording: Recording, dry_run: bool) -> Imported:
@@ -249,8 +250,19 @@ def _addition(kept: Recording, recording: Recording) -> _Change:
     if kept.questions != recording.questions[:known]:
         questions = ()
         notes.append("its labelled questions differ from those in the store, which were kept")
-    turns = recording.turns[len(kept.turns) :]
-    return _Change(GROWN if turns or questions else UNCHANGED, turns, questions, notes=notes)
+    there = {call.request for turn in kept.turns for call in turn.model_calls}
+    late: list[tuple[int, ModelCall]] = []
+    turns: list[RecordedTurn] = []
+    step = 0
+    for turn in recording.turns:
+        step += turn.role == "user"
+        calls = tuple(call for call in turn.model_calls if call.request not in there)
+        if turn.number > len(kept.turns):
+            turns.append(replace(turn, model_calls=calls))
+        else:
+            late += [(step, call) for call in calls]
+    grown = turns or questions or late
+    return _Change(GROWN if grown else UNCHANGED, turns, questions, notes=notes, late=late)
 
 
 def _difference(ours: RecordedTurn, theirs: RecordedTurn) -> str:
@@ -267,7 +279,7 @@ def _shown(value: Any) -> str:
 
 
 def _write(store: Store, scope: Scope, recording: Recording, change: _Change) -> None:
-    if not change.turns and not change.questions:
+    if not change.turns and not change.questions and not change.late:
         return
     journal = store.open_stream(scope)
     state = journal.load()
@@ -296,6 +308,8 @@ def _records(
     """The records of one step after the other. They are made when asked for: their words go with their batch."""
     if new:
         yield 0, opening(recording, *written)
+    for told, call in change.late:
+        yield told, [call_record(call)]
     for turns in steps_of(change.turns) if change.turns else ():
         step += turns[0].role == "user"
         yield step, step_records(turns, *written)

@@ -52,6 +52,22 @@ class RecordedRecall:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCall:
+    """What an application's call of a model took, or why it failed."""
+
+    request: str  # its id, by which it is known again
+    llm: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None  # None: not known
+    ms: float = 0.0
+    first_ms: float = 0.0
+    finish: str = ""
+    error: str = ""  # its class; "" where it did not fail
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedTurn:
     number: int  # from 1, no gaps
     role: str
@@ -65,6 +81,7 @@ class RecordedTurn:
     recalls: tuple[RecordedRecall, ...] = ()  # an assistant's turn: what was asked back before it
     text_id: int = field(default=0, compare=False, repr=False)  # where the words come from a store
     extra: str = field(default="", repr=False)  # what its file says of it that has no field here, as JSON
+    model_calls: tuple[ModelCall, ...] = ()  # made when this turn stood last, those that failed among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +182,7 @@ class Draft:
         important: bool = False,
         evidence: Sequence[Hashable] = (),
         recalls: Sequence[tuple[Sequence[tuple[Any, Any]], str]] = (),
+        model_calls: Iterable[ModelCall] = (),
         extra: Mapping[str, Any] | None = None,
     ) -> bool:
         """One more turn, and whether it is one: skipped if it says nothing, has no known role, or its name is taken."""
@@ -182,8 +200,9 @@ class Draft:
                 at = at.replace(tzinfo=UTC)
                 self.note("times come without their offset from UTC; taken as UTC")
             turn = RecordedTurn(
-                number, role, text, at, clean(speaker), calls, answers, important, extra=json_of(extra, self.note)
-            )
+                number, role, text, at, clean(speaker), calls, answers, important,
+                model_calls=tuple(model_calls), extra=json_of(extra, self.note),
+            )  # fmt: skip
             self._lines.append(_Line(ref, where, turn, said_at is not None, evidence, recalls))
             return True
         return False

@@ -15,13 +15,14 @@ from typing import Any
 
 from memory.redaction import Redact, clean
 from sessions import otel_names as names
-from sessions.recording import RecordedCall, words_of
+from sessions.recording import ModelCall, RecordedCall, words_of
 from sessions.spans import Span
 
 ROLES = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
     "ai": "assistant", "model": "assistant", "tool": "tool", "function": "tool",
 }  # fmt: skip
+MOST = 2**31  # tokens, or dollars, beyond which a figure is none
 DEEPEST = 12  # parts of an indexed attribute's name
 PLAIN = ("input", "question", "query", "prompt", "content", "text", "output", "answer", "response")
 
@@ -352,16 +353,38 @@ def _number(value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         return 0.0
-    return number if 0 <= number < 1e15 else 0.0
+    return number if 0 <= number < MOST else 0.0
 
 
 def failure(span: Span) -> str:
     """Why it failed, in the words that it has for it; "" where it did not."""
+    return ": ".join(filter(None, _failed(span)))
+
+
+def _failed(span: Span) -> tuple[str, str]:
+    """The kind of its failure, and why; nothing where it did not fail."""
     for event in span.events:
         if event.name == names.EXCEPTION_EVENT:
             kind, why = (event.attributes.get(n) for n in (names.EXCEPTION_TYPE, names.EXCEPTION_MESSAGE))
-            return clean(": ".join(str(each) for each in (kind, why) if each) or "an exception")
+            return clean(str(kind or "")), clean(str(why or ("" if kind else "an exception")))
     kind = span.attributes.get(names.ERROR)
     if span.failed or kind:
-        return clean(": ".join(str(each) for each in (kind, span.message) if each) or "it failed, without a reason")
-    return ""
+        return clean(str(kind or "")), clean(span.message or ("" if kind else "it failed, without a reason"))
+    return "", ""
+
+
+def model_call(span: Span, *, replied: bool) -> ModelCall | None:
+    """What this call of a model took; None where it says neither the model nor any figure. A reply is no failure."""
+    tokens_in, tokens_out, _ = figures(span)
+    llm, cost = clean(str(span.first(names.MODELS) or "")), span.first(names.COSTS)
+    request, (kind, why) = f"{span.trace}-{span.id}", _failed(span)
+    if (kind or why) and not replied:
+        return ModelCall(request, llm, error=kind or "Error", message=why)
+    if not (llm or tokens_in or tokens_out or cost is not None):
+        return None
+    took = (span.ended_at - span.started_at).total_seconds() if span.started_at and span.ended_at else 0.0
+    finish = loaded(span.attributes.get(names.FINISH) or "")
+    return ModelCall(
+        request, llm, tokens_in, tokens_out, None if cost is None else _number(cost), max(0.0, took * 1000),
+        finish=clean(", ".join(map(str, finish)) if isinstance(finish, list) else str(finish)),
+    )  # fmt: skip

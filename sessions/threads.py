@@ -17,7 +17,7 @@ from typing import Any
 
 from memory.redaction import Redact, redact
 from sessions import otel_names as names
-from sessions.recording import Draft, RecordedTurn, Recording, Skipped, parsed_time
+from sessions.recording import Draft, ModelCall, RecordedTurn, Recording, Skipped, parsed_time
 from sessions.span_messages import (
     Message,
     Said,
@@ -28,6 +28,7 @@ from sessions.span_messages import (
     is_model,
     is_tool,
     loaded,
+    model_call,
     said,
     tool_result,
     without_secrets,
@@ -61,6 +62,7 @@ class Thread:
     before: Recording | None = None  # as a store has it
     is_bare: bool = False  # its calls come without their history
     notes: list[str] = field(default_factory=list)
+    model_calls: dict[int, list[ModelCall]] = field(default_factory=lambda: defaultdict(list))  # by the turn before
 
     def shared(self, messages: Sequence[Message]) -> int:
         """How many of its first messages these begin with."""
@@ -90,6 +92,8 @@ class Talk:
         self.address, self._by = address, by
         self.threads = [_thread(recording) for recording in known]
         self._sizes = {thread.name: len(thread.turns) for thread in self.threads}
+        self._requests = {c.request for t in self.threads for calls in t.model_calls.values() for c in calls}
+        self._paid: set[str] = set()  # threads with a call of a model that is new
         self.left_out: Counter[str] = Counter()
         self.foreign: Counter[str] = Counter()
         self.skipped: list[tuple[str, str]] = []
@@ -103,15 +107,40 @@ class Talk:
         words = without_secrets(said(span), self._by)
         self.left_out += words.left_out
         self._count(span)
-        if words.inputs or words.outputs:
-            at, after = _times(span)
-            if any(m.mark for m in (*words.inputs, *words.outputs)):
-                self._take_ours(span, words)
-            elif not self._is_there(words, at, after) and not (is_agent(span) and self._is_covered(words, at, after)):
-                thread, new = self._where(words)
-                thread.system = thread.system or words.system
-                thread.add(new, at)
-                thread.add(words.outputs, after)
+        call = model_call(span, replied=bool(words.outputs))
+        if call is not None:
+            call = replace(call, message=self._by(call.message)[0])
+        if not words.inputs and not words.outputs:
+            thread = self.threads[0] if self.threads else self._opened([])
+            self._pay(thread, len(thread.turns), call)
+            return
+        at, after = _times(span)
+        if any(m.mark for m in (*words.inputs, *words.outputs)):
+            self._take_ours(span, words)
+            self._pay(self.threads[0], len(self.threads[0].turns) - bool(words.outputs), call)
+        elif (there := self._there(words, at, after)) is not None:
+            self._pay(*there, call, again=True)
+        elif not (is_agent(span) and self._is_covered(words, at, after)):
+            told, replied = [*words.inputs, *words.outputs], bool(words.outputs)
+            thread, new = self._where(words)
+            thread.system = thread.system or words.system
+            thread.add(new, at)
+            place = len(thread.turns)
+            thread.add(words.outputs, after)
+            again = not new and not words.outputs and thread.shared(told) == len(told)
+            self._pay(thread, len(told) - replied if again else place, call, again=again and replied)
+
+    def _pay(self, thread: Thread, place: int, call: ModelCall | None, *, again: bool = False) -> None:
+        """`again`: of words that were told before; with the same figures, or none, it is a span around that call."""
+        if call is None or call.request in self._requests:
+            return
+        told = thread.model_calls[place]
+        taken = (call.prompt_tokens, call.completion_tokens)
+        if again and any(taken in ((0, 0), (one.prompt_tokens, one.completion_tokens)) for one in told):
+            return
+        told.append(call)
+        self._requests.add(call.request)
+        self._paid.add(thread.name)
 
     def _count(self, span: Span) -> None:
         self.foreign.update(foreign(span))
@@ -125,12 +154,14 @@ class Talk:
             value = span.attributes.get(f"{names.OURS}.{name}")
             setattr(self, name, value if isinstance(value, str) else getattr(self, name))
 
-    def _is_there(self, words: Said, at: datetime | None, after: datetime | None) -> bool:
-        """Whether this very span was laid out before: what it brought last stands there, at its time."""
+    def _there(self, words: Said, at: datetime | None, after: datetime | None) -> tuple[Thread, int] | None:
+        """Behind which turn this very span asked, if it was laid out before: what it brought last stands there."""
         last, when = (words.outputs[-1], after) if words.outputs else (words.inputs[-1], at)
-        return when is not None and any(
-            placed.at == when and placed.message.key == last.key for thread in self.threads for placed in thread.turns
-        )
+        places = (
+            (thread, i + (not words.outputs)) for thread in self.threads for i, placed in enumerate(thread.turns)
+            if placed.at == when and placed.message.key == last.key
+        )  # fmt: skip
+        return None if when is None else next(places, None)
 
     def _is_covered(self, words: Said, at: datetime | None, after: datetime | None) -> bool:
         """Whether calls of models told before what an agent's span around them tells."""
@@ -219,7 +250,7 @@ class Talk:
     def recordings(self) -> Iterator[Recording | Skipped]:
         """Each thread that has something new, whole."""
         for thread in self.threads:
-            if len(thread.turns) != self._sizes.get(thread.name):
+            if len(thread.turns) != self._sizes.get(thread.name) or thread.name in self._paid:
                 yield self._recording(thread)
 
     def _recording(self, thread: Thread) -> Recording | Skipped:
@@ -237,6 +268,7 @@ class Talk:
                 speaker=message.speaker, calls=message.calls, answers=message.answers,
                 important=mark.get("important") is True,
                 evidence=mark.get("evidence") or (), recalls=_recalls(mark),
+                model_calls=[*(thread.model_calls[0] if number == 1 else ()), *thread.model_calls[number]],
             )  # fmt: skip
         for place, asked in enumerate(self.questions):
             draft.ask(
@@ -348,6 +380,7 @@ def _thread(recording: Recording) -> Thread:
     return Thread(
         recording.conversation, [Placed(_message(turn), turn.said_at) for turn in recording.turns],
         recording.system, recording,
+        model_calls=defaultdict(list, {turn.number: list(turn.model_calls) for turn in recording.turns}),
     )  # fmt: skip
 
 

@@ -21,6 +21,8 @@ from memory.events import (
     ExtraKept,
     MessageReceived,
     MessageReplied,
+    ModelCalled,
+    ModelFailed,
     PagesRecalled,
     PromptAssembled,
     QuestionLabelled,
@@ -32,7 +34,7 @@ from memory.redaction import Redact, clean, redact
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from memory.turns import MESSAGE_TOKENS, Call, Turn, Words
-from sessions.recording import Question, RecordedCall, RecordedRecall, RecordedTurn, Recording
+from sessions.recording import ModelCall, Question, RecordedCall, RecordedRecall, RecordedTurn, Recording
 
 Said = Callable[[str], int]  # words to their new id
 KINDS = tuple(
@@ -42,6 +44,8 @@ KINDS = tuple(
         ExtraKept,
         MessageReceived,
         MessageReplied,
+        ModelCalled,
+        ModelFailed,
         PagesRecalled,
         QuestionLabelled,
         TurnMarked,
@@ -70,6 +74,7 @@ def redacted(recording: Recording, by: Redact = redact) -> Recording:
             speaker=keep(turn.speaker),
             calls=tuple(replace(call, arguments=keep(call.arguments)) for call in turn.calls),
             recalls=tuple(replace(recall, question=keep(recall.question)) for recall in turn.recalls),
+            model_calls=tuple(replace(call, message=keep(call.message)) for call in turn.model_calls),
             extra=_without_secrets(turn.extra, by)[0],
         )
         for turn in recording.turns
@@ -132,7 +137,27 @@ def step_records(turns: Sequence[RecordedTurn], said: Said, by: Redact = redact)
         else:
             bodies.records.append(MessageReplied(said_turn))
         bodies.beyond(turn.number, turn.extra)
+        bodies.records += map(call_record, turn.model_calls)
     return [*bodies.records, StepFinished({})]
+
+
+def call_record(call: ModelCall) -> Body:
+    """Of a call that an application made; its words are its turns', so it has none of its own."""
+    if call.error:
+        return ModelFailed(0, call.llm, call.error, call.message, request=call.request)
+    return ModelCalled(
+        0, call.llm, call.prompt_tokens, call.completion_tokens, call.cost_usd, call.ms, call.finish, 0,
+        request=call.request, first_ms=call.first_ms,
+    )  # fmt: skip
+
+
+def _call_of(body: ModelCalled | ModelFailed) -> ModelCall:
+    if isinstance(body, ModelFailed):
+        return ModelCall(body.request, body.llm, error=body.error, message=body.message)
+    return ModelCall(
+        body.request, body.llm, body.prompt_tokens, body.completion_tokens, body.cost_usd, body.ms, body.first_ms,
+        body.finish,
+    )  # fmt: skip
 
 
 def question_records(questions: Iterable[Question], said: Said, by: Redact = redact) -> list[Body]:
@@ -211,9 +236,14 @@ def recording_of(store: Store, scope: Scope) -> Recording:
 def read_back(events: Iterable[Event], words: Words, scope: Scope) -> Recording:
     back = _Back(words)
     for event in events:
-        back.take(event.body)
+        back.take(event.body, event.step)
     turns = [
-        replace(turn, important=back.marks.get(turn.number, turn.important), extra=back.extras.get(turn.number, ""))
+        replace(
+            turn,
+            important=back.marks.get(turn.number, turn.important),
+            model_calls=tuple(back.model_calls.get(turn.number, ())),
+            extra=back.extras.get(turn.number, ""),
+        )
         for turn in back.turns
     ]
     return Recording(
@@ -230,14 +260,20 @@ class _Back:
     recalls: list[RecordedRecall] = field(default_factory=list)  # asked back, not yet answered
     marks: dict[int, bool] = field(default_factory=dict)
     extras: dict[int, str] = field(default_factory=dict)  # by turn, 0: of the conversation
+    model_calls: dict[int, list[ModelCall]] = field(default_factory=dict)  # by turn
+    ends: dict[int, int] = field(default_factory=dict)  # by step its last turn so far
     title: str = ""
     system: str = ""
     language: str = ""
     source: str = ""
 
-    def take(self, body: Body) -> None:
+    def take(self, body: Body, step: int) -> None:
         if isinstance(body, MessageReceived | MessageReplied):
             self._turn(body)
+            self.ends[step] = body.turn.number
+        elif isinstance(body, ModelCalled | ModelFailed):
+            if body.request and self.turns:  # an application's own; one told late stands at the end of its step
+                self.model_calls.setdefault(self.ends.get(step, self.turns[-1].number), []).append(_call_of(body))
         elif isinstance(body, PagesRecalled):
             if body.by in ASKED_BACK and body.turns:
                 self.recalls.append(RecordedRecall(body.turns, self._text(body.question)))
