@@ -51,6 +51,7 @@ class Line:
     answers: str = ""
     speaker: str = ""
     section: str = ""  # of the prompt, where it is no turn: facts, recalled, resident
+    counted: int = -1  # its tokens, where its words do not say: of a part of a message, of what was not sent
 
     def key(self, without_secrets: Callable[[str], str]) -> Hashable:
         """What tells it from another, also where it was sent again with spaces around it or calls written anew."""
@@ -58,6 +59,8 @@ class Line:
 
     @property
     def tokens(self) -> int:
+        if self.counted >= 0:
+            return self.counted
         calling = sum(call_tokens(name, arguments, tokens.count) for _, name, arguments in self.calls)
         return tokens.count(self.text) + MESSAGE_TOKENS + calling
 
@@ -126,11 +129,14 @@ class Tape:
         shared: int = 0,
         title: str = "",
         heard: Line | None = None,
+        prompt: Sequence[Line] | None = None,
+        gave_up: str = "",
     ) -> list[Turn]:
         """One call, all or nothing: what was sent, of which messages from `new` on are new turns, and what came.
 
         The `shared` messages before `new` are the last turns that are known; `heard` is a reply that is known, of a
-        call that is told late. Returns the new turns.
+        call that is told late. `prompt` is what the model read, in parts, where `sent` holds no more than the turns;
+        `gave_up` says why no reply is to come. Returns the new turns.
         """
         before = len(self._turns)
         self._begin(sent, title)
@@ -139,11 +145,16 @@ class Tape:
             if sent[at].role != "system" and not sent[at].section:
                 ids[at] = self._take(sent[at], began_at)
         if outcome is not None:
-            self._prompt(sent, new, ids)
+            if prompt is None:
+                self._prompt(sent, ids)
+            else:
+                self._prompt(prompt, self._ids_in(prompt, {sent[at]: text for at, text in ids.items()}))
             self._call(outcome, reply or heard)
         if reply is not None:
             self._take(reply, ended_at)
         self._end(reply, outcome)
+        if gave_up:
+            self._close_open(self.without_secrets(gave_up))
         self.pager.commit()
         self._version = self.pager.state.version
         fresh = self._turns[before:]
@@ -193,11 +204,17 @@ class Tape:
         self.pager.add(StepFinished({}) if answered else StepAbandoned(why))
         self._ms = 0.0
 
-    def _prompt(self, sent: Sequence[Line], new: int, ids: dict[int, int]) -> None:
-        asked = max((at for at, line in enumerate(sent) if line.role == "user" and not line.section), default=-1)
+    def _ids_in(self, prompt: Sequence[Line], taken: dict[Line, int]) -> dict[int, int]:
+        """By place in the prompt, the text id of a turn that it repeats: each word is kept once."""
+        known = dict(zip(self.keys, (turn.text for turn in self._turns), strict=False))
+        known |= {line.key(self.without_secrets): text for line, text in taken.items()}
+        places = {at: known.get(line.key(self.without_secrets)) for at, line in enumerate(prompt)}
+        return {at: text for at, text in places.items() if text is not None}
+
+    def _prompt(self, sent: Sequence[Line], ids: dict[int, int]) -> None:
         messages = []
-        for at, line in enumerate(sent):
-            section = line.section or _section(line, at, asked, new)
+        for at, section in enumerate(sections_of(sent)):
+            line = sent[at]
             text = ids.get(at) or self.pager.journal.write(self.without_secrets(line.text))
             calls = tuple(
                 Call(i, name, self.pager.journal.write(self.without_secrets(arguments)))
@@ -293,7 +310,13 @@ def _spoken(sent: Iterable[Line]) -> list[Line]:
     return [line for line in sent if line.role != "system" and not line.section]
 
 
-def _section(line: Line, at: int, asked: int, new: int) -> str:
+def sections_of(sent: Sequence[Line]) -> list[str]:
+    """Of each message its section of the prompt: its own, or by where it stands to the user's last."""
+    asked = max((at for at, line in enumerate(sent) if line.role == "user" and not line.section), default=-1)
+    return [line.section or _section(line, at, asked) for at, line in enumerate(sent)]
+
+
+def _section(line: Line, at: int, asked: int) -> str:
     if line.role == "system":
         return "system"
     if at == asked:

@@ -34,9 +34,13 @@ _check_neighbours("memory", "sessions", "pages")
 _INLINE = ("ask", "bisect", "bookmarks", "conflicts", "confusion", "diagnose", "diff", "erase", "evictions", "fact",
            "facts", "graph", "lanes", "live_window", "page", "sql", "status", "tune", "turn",
            "what_if", "why", "window")  # fmt: skip
-_HOMES = {"Engine": "memory", "launch": "workbench.launched", "recorder": "sessions.recorded"} | dict.fromkeys(
-    _INLINE, "workbench.inline"
-)
+_HOMES = {
+    "Engine": "memory",
+    "launch": "workbench.launched",
+    "recorder": "sessions.recorded",
+    "remembered": "sessions.stepping",
+    "step": "sessions.stepping",
+} | dict.fromkeys(_INLINE, "workbench.inline")
 
 
 def __getattr__(name: str) -> Any:

@@ -125,7 +125,7 @@ class _Hooks:
                 self.passed_over(call_id, why)
             return
         try:
-            self._sent[call_id] = tuple(map(_sent, messages or ()))
+            self._sent[call_id] = tuple(map(sent_of, messages or ()))
         except UNREADABLE as error:
             self.lost(call_id, _told(error))
             return
@@ -200,9 +200,9 @@ def _made(
 ) -> CallMade:
     named, error = _metadata(kwargs), kwargs.get("exception")
     if sent is None:  # it began before we listened
-        sent = tuple(map(_sent, kwargs.get("messages") or ()))
+        sent = tuple(map(sent_of, kwargs.get("messages") or ()))
     choices = list(getattr(response, "choices", None) or ())
-    reply = _sent(choices[0].message) if choices else None
+    reply = sent_of(choices[0].message) if choices else None
     first = kwargs.get("completion_start_time") if kwargs.get("stream") else None
     prompt, completion = _used(response, sent, reply)
     began, ended = _aware(start), _aware(end)
@@ -264,7 +264,8 @@ def _of(thing: Any, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
-def _sent(message: Any) -> Sent:
+def sent_of(message: Any) -> Sent:
+    """A message as chat APIs have it, a mapping or an object. Raises one of UNREADABLE."""
     content = _of(message, "content")
     parts = [dict(p) if isinstance(p, Mapping) else p for p in content] if isinstance(content, list) else content
     calls = tuple(map(_call, _of(message, "tool_calls") or ()))
