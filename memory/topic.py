@@ -46,7 +46,7 @@ class Topic:
         if not known:
             raise BadMessage("a topic needs a word or more, such as 'peanut'")
         for phrase in known:
-            if not terms(phrase) or (len(phrase) < LEAST and not re.search(f"[{UNSPACED}]", phrase)):
+            if not is_topic(phrase):
                 raise BadMessage(f"{phrase!r} says too little to tell what it is about; give a word such as 'peanut'")
         return cls(known)
 
@@ -76,6 +76,11 @@ class Topic:
                 form = text[start:end].casefold()
                 found[form] = found.get(form, 0) + 1
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+
+def is_topic(phrase: str) -> bool:
+    """Whether a phrase tells what it is about; one that does not would be found nearly everywhere."""
+    return bool(terms(phrase)) and (len(phrase) >= LEAST or bool(re.search(f"[{UNSPACED}]", phrase)))
 
 
 def _phrase(phrase: str) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memory.stores.erase import ErasePreview
 
 TOLD, ASKED, ERASED = "_review_told", "_review_erase", "_review_erased"  # of the session
+WIDER = "_review_wider"  # of the session: the erase that was asked for, with all else that says the same
 LONGEST = 1_000  # characters of a correction
 NORMAL = 0.5  # importance
 
@@ -133,16 +134,17 @@ class Acts:
         topics, facts = ([words] if words else []), ([fact] if fact else [])
         try:
             preview = erase(state.open_store(), state.allow(self.user), *topics, facts=facts)
+            wider = preview.wider()
         except EngineError as error:
             st.session_state[TOLD] = self._failed(error)
             return
-        st.session_state[ASKED] = preview
+        st.session_state[ASKED], st.session_state[WIDER] = preview, wider
 
     def erase(self, preview: ErasePreview) -> None:
         """Take it out for good, and look through everything of this user's before and after."""
         from memory.stores.scan import scan
 
-        st.session_state.pop(ASKED, None)
+        leave()
         try:
             state.allow(preview.user)
             before = scan(preview.store, preview.user, preview.topic)
@@ -165,9 +167,22 @@ def asked_to_erase(user: str) -> ErasePreview | None:
     return preview if preview is not None and preview.user == user else None
 
 
+def wider_than(preview: ErasePreview) -> ErasePreview | None:
+    """The same erase with all else that says the same, if there is more of it."""
+    wider: ErasePreview | None = st.session_state.get(WIDER)
+    return wider if wider is not None and wider.user == preview.user and wider.token != preview.token else None
+
+
+def widen(wider: ErasePreview) -> None:
+    """Ask about this one instead."""
+    st.session_state[ASKED] = wider
+    st.session_state.pop(WIDER, None)
+
+
 def leave() -> None:
     """Erase nothing after all."""
-    st.session_state.pop(ASKED, None)
+    for name in (ASKED, WIDER):
+        st.session_state.pop(name, None)
 
 
 def understood() -> None:

@@ -39,7 +39,7 @@ from memory.stores.files import BACKUPS, INDEX_FOLDER, LOG_FILE
 from memory.stores.folds import fold_for
 from memory.stores.lease import is_gone
 from memory.stores.tables import EVENT, JOB, LEASE, SNAPSHOT, STREAM, TEXT, Stream, event_of, generation_of, to_us
-from memory.topic import Topic, beside, filled, gone, keywords_without, without
+from memory.topic import Topic, beside, filled, gone, is_topic, keywords_without, without
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
@@ -83,6 +83,16 @@ class ErasePreview(Shown):
         if self.empty:
             raise NotFound(f"nothing of {self.user}'s says {str(self.topic)!r}: there is nothing to erase")
         return _carry_out(self, by)
+
+    def wider(self) -> ErasePreview | None:
+        """For facts by number: with them all else that says their values. None where nothing else does.
+
+        Its `topic` names the values; what it takes beyond this preview is the difference between the two.
+        """
+        phrases, numbers = self.asked
+        values = () if phrases else _values(self.store, self.user, numbers)
+        found = erase(self.store, self.user, *values, facts=numbers) if values else None
+        return found if found is not None and found.token != self.token else None
 
     def to_dict(self) -> dict[str, Any]:
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("topic", "asked", "store")}
@@ -134,6 +144,13 @@ def erase(store: Store, user: str, *topics: str, facts: Sequence[int] = ()) -> E
     with store.read() as truth:
         plan = _plan(store, truth, user, known, topics, facts)
     return plan.preview(store)
+
+
+def _values(store: Store, user: str, numbers: Sequence[int]) -> tuple[str, ...]:
+    """What these facts say of something, in words that tell a topic."""
+    known, words = store.knowledge(user), store.words(Scope.own(user))
+    said = (words.get(fact_of(known, n).value, "") for n in numbers)
+    return tuple(dict.fromkeys(each for each in said if is_topic(each)))
 
 
 # ── what would go ─────────────────────────────────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ from memory.models.chat import Answer
 from memory.stores.scan import scan
 from memory.stores.sql import Store
 from memory.topic import Topic
+from workbench import state
 from workbench.app import NAVIGATION
 from workbench.review_link import make_key, renew, sign
 
@@ -79,6 +80,51 @@ def test_an_erase_that_is_cancelled_takes_nothing(app: Run, two: Path):
     assert not [b for b in at.button if b.key == "review_erase_now"]
     with Store.open(two) as store:
         assert len(memory_of(store).facts()) == 2
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_of_one_entry_it_is_told_where_else_the_same_is_said_and_that_is_taken_too(
+    two: Path, monkeypatch: pytest.MonkeyPatch, lang: str
+):
+    heard = Answer("Noted.", (), 1, 1, None, "stop", "x", 1.0)
+    with Store.open(two) as store:
+        engine = Engine.open(store, user="ana", conversation="c-ana", chat=lambda *a, **k: heard)
+        for text in ("My favourite animals are quokkas.", "The zoo has two quokkas. Lunch is at one."):
+            engine.say(text)
+        fact = memory_of(store).facts()[0].id  # of the allergy
+    monkeypatch.setenv(state.STORE_VARIABLE, str(two))
+    state.forget()
+    at = AppTest.from_function(asks, kwargs={"fact": fact, "lang": lang}, default_timeout=60).run()
+    assert not at.exception
+    (told,) = [m.value for m in at.markdown if "“quokkas”" in m.value]
+    assert ("2 other messages and 1 other entry" if lang == "en" else "另外 2 条消息，另外 1 条记忆") in told
+    at.button(key="review_erase_wider").click().run()
+    assert not at.exception
+    assert not [b for b in at.button if b.key == "review_erase_wider"]
+    next(box for box in at.checkbox if (box.key or "").startswith("review_sure_")).check().run()
+    at.button(key="review_erase_now").click().run()
+    with Store.open(two) as store:
+        assert scan(store, "ana", Topic.of("quokkas")).clean
+        assert not scan(store, "ana", Topic.of("lunch")).clean
+        assert len(memory_of(store, "lin").facts()) == 2
+
+
+def asks(fact: int, lang: str) -> None:
+    """The page's part about one entry, which a browser's component asks for."""
+    import streamlit as st
+
+    from workbench import reviewing
+    from workbench.components import review
+    from workbench.words import Words
+
+    say = Words(lang)
+    acts = reviewing.Acts("ana", 0, say)
+    if "asked" not in st.session_state:
+        st.session_state["asked"] = True
+        acts.ask_to_erase(fact=fact)
+    preview = reviewing.asked_to_erase("ana")
+    if preview is not None:
+        review.ask(preview, say, acts)
 
 
 def test_remembering_is_paused_and_goes_on(app: Run, two: Path):

@@ -238,6 +238,9 @@ def _sure(preview: ErasePreview, say: Words, acts: Acts) -> None:
     st.markdown("\n".join(f"- {line}" for line in _goes(preview, say)))
     st.markdown(f"**{say('review.erase.stays')}**")
     st.markdown("\n".join(f"- {line}" for line in _stays(preview, say)))
+    wider = reviewing.wider_than(preview)
+    if wider is not None:
+        _elsewhere(preview, wider, say)
     sure = st.checkbox(say("review.erase.sure"), key=f"review_sure_{preview.token}")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(say("review.do.cancel"), key="review_erase_cancel"):
@@ -246,6 +249,19 @@ def _sure(preview: ErasePreview, say: Words, acts: Acts) -> None:
         if st.button(say("review.erase.do"), key="review_erase_now", type="primary", disabled=not sure,
                      icon=":material/delete_forever:"):  # fmt: skip
             acts.erase(preview)
+            st.rerun()
+
+
+def _elsewhere(preview: ErasePreview, wider: ErasePreview, say: Words) -> None:
+    """What says the same and would stay, counted; and the way to take it too."""
+    turns, entries = len(set(wider.turns) - set(preview.turns)), len(set(wider.facts) - set(preview.facts))
+    found = [say(f"review.erase.other.{name}", n=n) for name, n in (("turns", turns), ("entries", entries)) if n]
+    where = say("review.erase.other.and").join(found) or say("review.erase.other.sentences")
+    values = ", ".join(visible(each, 60) for each in wider.asked[0][:NAMED])
+    with st.container(border=True, horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(escaped(say("review.erase.other", words=values, where=where)), width="stretch")
+        if st.button(say("review.erase.take"), key="review_erase_wider", icon=":material/playlist_add:"):
+            reviewing.widen(wider)
             st.rerun()
 
 
