@@ -12,6 +12,7 @@ from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from sessions import stepping
 from sessions.transcript import recording_of
+from workbench.views.diff import diff
 from workbench.views.turn import turn
 
 TRIP = Scope("ana", "trip", RECORDED)
@@ -82,6 +83,18 @@ def test_a_history_that_was_sent_again_is_no_new_turn_and_its_words_are_kept_onc
     prompt = next(e.body for e in reversed(store.events(TRIP)) if isinstance(e.body, PromptAssembled))
     assert [row[1] for row in prompt.messages[:3]] == ["resident", "resident", "new"]
     assert [row[6] for row in prompt.messages[:3]] == [t.text_id for t in recording_of(store, TRIP).turns[:3]]
+
+
+def test_between_two_turns_it_comes_and_goes_as_no_page_of_ours(store):
+    for known in (BUDGET, "Ana likes trains."):
+        with workbench.step(store, user="ana", conversation="trip") as step:
+            step.said("Well?")
+            step.retrieved([known])
+            step.replied("Well.")
+    causes = [cause for cause in diff(store, TRIP, 2, TRIP, 4).causes if cause.changes[0].section == "recalled"]
+    assert {cause.kind for cause in causes} == {"other"}
+    told = {(c.kind, c.name, c.before or c.after) for cause in causes for c in cause.changes}
+    assert told == {("gone", "", BUDGET), ("new", "", "Ana likes trains.")}
 
 
 def test_an_error_in_the_block_is_a_failed_step_and_goes_on(store):

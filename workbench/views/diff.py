@@ -257,6 +257,8 @@ def _of_message(message: Message, text: str) -> Iterator[tuple[tuple[str, str], 
             for line in text.split("\n"):
                 if named := _STUB.match(line):
                     yield ("stubs", named[1]), _Thing("stubs", named[1], line, _share(message, line, text))
+        case "recalled" if not message.page:  # by a memory of the application's own
+            yield ("recalled", text), _Thing("recalled", "", text, message.tokens)
         case "recalled":
             name = f"p{message.page}"
             yield ("recalled", name), _Thing("recalled", name, text, message.tokens, message.page)
@@ -333,7 +335,7 @@ class _Explained:
 
     def why(self, change: Change, thing: _Thing) -> tuple[str, Mapping[str, Any], int]:
         match thing.section:
-            case "recalled":
+            case "recalled" if thing.page:
                 return self._recalled(change, thing)
             case "facts":
                 return self._fact(change)
