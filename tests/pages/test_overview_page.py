@@ -85,6 +85,8 @@ def test_a_failed_job_stands_there_with_its_reason_and_only_a_writer_may_try_it_
     shown = given(at, ".grid", "Jobs that failed")
     assert shown["rows"][0]["cells"][1]["text"] == "<b>no key</b>"
     assert shown["columns"][-1]["kind"] == "act"
+    offered = {b.proto.id.partition("export_")[2] for b in at.get("download_button")}
+    assert {"failed_csv", "health_csv"} <= offered
     monkeypatch.setenv("MEMORY_WORKBENCH_READONLY", "1")
     at.run()
     assert not at.exception

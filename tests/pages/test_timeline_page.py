@@ -186,6 +186,8 @@ def test_a_conflict_shows_what_each_choice_does(app: Run, trip: Path):
     assert all(side["effects"] for side in case["sides"])
     assert case["both"]
     assert "a correction before a statement before an inference" in case["rule"]
+    assert [b.proto.id.rpartition("inbox_")[2] for b in at.get("download_button") if "inbox" in b.proto.id] == [
+        "csv", "parquet", "json", "html"]  # fmt: skip
 
 
 def test_what_was_decided_in_the_meantime_is_not_decided_again(app: Run, trip: Path, monkeypatch: pytest.MonkeyPatch):

@@ -17,7 +17,7 @@ from workbench.components.cards import Card, cards
 from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.grid import Cell, Column, Line, Pager, grid
-from workbench.views.overview import SORTS, ConversationFigures, HealthView, OverviewView, health
+from workbench.views.overview import SORTS, ConversationFigures, HealthView, Look, OverviewView, health
 from workbench.words import Words, visible
 
 CARDS = 4
@@ -197,7 +197,10 @@ def users(view: OverviewView, say: Words) -> None:
 
 
 def well(view: OverviewView, found: HealthView, say: Words) -> None:
-    st.markdown(f"##### :material/monitor_heart: {say('overview.health')}", help=say("overview.health.says"))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        title = f"##### :material/monitor_heart: {say('overview.health')}"
+        st.markdown(title, help=say("overview.health.says"), width="content")
+        export(lambda: [_look_row(look, say) for look in found.looks], "health", say)
     columns = [Column("name", say("overview.looked")), Column("found", say("overview.found"))]
     lines = [
         Line(
@@ -211,6 +214,11 @@ def well(view: OverviewView, found: HealthView, say: Words) -> None:
     ]
     grid(columns, lines, say, "overview_health", say("overview.health"))
     _checked(view, say)
+
+
+def _look_row(look: Look, say: Words) -> dict[str, Any]:
+    found = _sentence(look.name, look.tone, look.values, say)
+    return {"name": look.name, "tone": look.tone, "found": found, "command": look.command, "values": look.values}
 
 
 def _sentence(name: str, tone: str, values: dict[str, Any], say: Words) -> str:
@@ -266,7 +274,10 @@ def folder(view: OverviewView, found: HealthView, say: Words) -> None:
 def failures(found: HealthView, say: Words) -> None:
     if not found.failed:
         return
-    st.markdown(f"##### :material/running_with_errors: {say('overview.failed')} :gray-badge[{len(found.failed)}]")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        count = f":gray-badge[{len(found.failed)}]"
+        st.markdown(f"##### :material/running_with_errors: {say('overview.failed')} {count}", width="content")
+        export([job.to_dict() for job in found.failed], "failed jobs", say, key="failed")
     is_readonly = state.open_store().readonly
     columns = [
         Column("job", say("overview.job")),

@@ -314,7 +314,11 @@ def _told(found: Sequence[Effect], say: Words) -> None:
 
 
 def inbox(view: Inbox, want: Chosen, acts: Decisions, say: Words) -> None:
-    st.markdown(f"##### :material/balance: {say('timeline.inbox')}", help=say("timeline.inbox.says"))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        title = f"##### :material/balance: {say('timeline.inbox')}"
+        st.markdown(title, help=say("timeline.inbox.says"), width="content")
+        if disputes := (*view.open, *view.settled):
+            export(disputes, f"conflicts of {acts.here.row.user}", say, key="inbox", drawing=view)
     inbox_part(
         view, say, link, may_act=acts.may and want.asked.recorded is None,
         on_settle=fired("inbox", "settle", lambda sent: acts.settle(int(sent[0]), int(sent[1]))),
