@@ -44,7 +44,7 @@ class RecordedCell(Shown):
     windows: tuple[WindowView, ...]  # of the replay that shows what paging would have done; of the recording without
 
     def __repr__(self) -> str:
-        return f"<Recorded: {'; '.join([self.summary, *map(repr, self.windows)])}>"
+        return f"<Recorded: {'; '.join([self.summary, *(f'{w.scope}, {w.turns} turns' for w in self.windows)])}>"
 
     def _html(self) -> str:
         told = show.rows("Recorded", {"of this cell": self.summary})
@@ -109,6 +109,8 @@ def _window(store: Store, recording: Scope) -> WindowView:
 
 
 def _seen(view: WindowView) -> str:
+    """The end of what was said, and the window; a recording alone has none."""
     said = [[row.turn, row.speaker or row.role, show.small(row.text, WORDS)] for row in view.chat]
-    newest = look.window_html(view.title or view.scope.conversation, f"{view.turn} of {view.turns}", view)
+    head = f"<b>{show.text(view.scope.conversation)}</b> · {view.turns} turns"
+    newest = look.window_html(view.title, f"{view.turn} of {view.turns}", view) if view.budget else head
     return f"<div style='margin-top:.8rem'>{show.table(('turn', 'who', 'said'), said)}{newest}</div>"

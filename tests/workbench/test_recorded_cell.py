@@ -68,10 +68,12 @@ def test_a_cell_that_fails_says_so_and_keeps_what_was_said_before(magics, shell,
 
 def test_without_an_engine_the_calls_go_into_the_store_that_is_named(magics, shell, tmp_path):
     del shell.user_ns["wb"]
-    magics.conversation(f"trip 'store={tmp_path / 'of its own'}' replay=off remember=off", CHAT)
+    found = magics.conversation(f"trip 'store={tmp_path / 'of its own'}' replay=off remember=off", CHAT)
     with Store.open(tmp_path / "of its own") as store:
         assert len(turns(store, "app", "trip")) == 4
         assert not store.knowledge("app").facts
+    assert "4 turns" in found._repr_html_()
+    assert "window" not in found._repr_html_()  # a recording has none
 
 
 @pytest.mark.parametrize(
