@@ -13,6 +13,7 @@ backups that were written to a place of their own, are out of reach: the preview
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from memory.stores.sql import Store
 
 TRIES = 20  # while others write
+SMALL_NUMBER = re.compile(r"\W*\d{1,2}\W*")
 TELLING = 3  # search terms from which a sentence is looked for elsewhere, word by word
 # Fields of records that hold words of people or models; all others hold ids, figures and names of ours.
 FREE = frozenset(
@@ -147,10 +149,10 @@ def erase(store: Store, user: str, *topics: str, facts: Sequence[int] = ()) -> E
 
 
 def _values(store: Store, user: str, numbers: Sequence[int]) -> tuple[str, ...]:
-    """What these facts say of something, in words that tell a topic."""
+    """What these facts say of something, in words that tell a topic: a name, a thing, a sum; no mere 40."""
     known, words = store.knowledge(user), store.words(Scope.own(user))
     said = (words.get(fact_of(known, n).value, "") for n in numbers)
-    return tuple(dict.fromkeys(each for each in said if is_topic(each)))
+    return tuple(dict.fromkeys(each for each in said if is_topic(each) and not SMALL_NUMBER.fullmatch(each)))
 
 
 # ── what would go ─────────────────────────────────────────────────────────────────────────────────────

@@ -354,3 +354,30 @@ def test_erasing_twice_finds_nothing_the_second_time(store: Store, ana: LongTerm
 def test_the_fold_of_an_erase_is_the_same_live_and_rebuilt(store: Store, ana: LongTerm):
     erase(store, "ana", "peanut").carry_out()
     assert ana.knowledge == store.knowledge("ana")
+
+
+# ── what else says the same ───────────────────────────────────────────────────────────────────────────
+
+
+def test_an_entry_by_number_tells_where_else_its_value_is_said_and_the_wider_one_takes_it(store: Store):
+    memory = LongTerm(store, "ana")
+    memory.write("I am allergic to peanuts.")
+    said(open_hand(store, ANA), "Are there peanuts on the plane?", "And where do we eat?")
+    (fact,) = memory.facts()
+    narrow = erase(store, "ana", facts=[fact.id])
+    wide = narrow.wider()
+    assert wide is not None
+    assert (len(wide.turns) - len(narrow.turns), wide.facts) == (3, (fact.id,))  # asked once, answered twice
+    assert wide.wider() is None
+    wide.carry_out()
+    assert scan(store, "ana", Topic.of("peanuts")).clean
+
+
+@pytest.mark.parametrize("told", ["My budget is 8000 euros.", "Jule is 40 years old."])
+def test_nothing_wider_where_nothing_else_says_it_or_a_small_number_would_be_all_that_is_the_same(
+    store: Store, told: str
+):
+    memory = LongTerm(store, "ana")
+    memory.write(told)
+    said(open_hand(store, ANA), "The parcel has 40 kilos.")
+    assert [erase(store, "ana", facts=[f.id]).wider() for f in memory.facts()] == [None]
