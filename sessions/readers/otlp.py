@@ -6,20 +6,20 @@ their time; what an app resends becomes no turn twice. What has no place in a re
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from memory.errors import RecordingError
 from sessions.otel_names import USER
+from sessions.readers.documents import documents
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
 from sessions.spans import Span, named, of_phoenix, of_request
 from sessions.threads import woven
 
 _BEGINS = re.compile(r'"(?:resourceSpans|resource_spans)"\s*:')
-_SPACE = re.compile(r"[\s\ufeff]*")
 _PHOENIX = re.compile(r'"(?:trace_id|span_id)"\s*:')
 
 
@@ -35,14 +35,14 @@ def read(source: Source, user: str | None = None) -> Iterator[Recording | Skippe
     """
     spans: list[Span] = []
     skipped: list[Skipped] = []
-    documents = _documents(source.text)
-    for where, document in documents:
+    for where, document in _documents(source.text):
         try:
             for found in [document] if isinstance(document, Skipped) else _spans(document):
                 if isinstance(found, Span):
                     spans.append(found)
                 else:
-                    skipped.append(found)
+                    is_alone = isinstance(document, dict) and "context" in document
+                    skipped.append(replace(found, where=where) if is_alone else found)
         except ValueError as error:
             skipped.append(Skipped(where, str(error), str(document)[:60]))
     if not spans and skipped:
@@ -66,21 +66,33 @@ def _spans(document: Any) -> Iterator[Span | Skipped]:
 
 
 def _documents(text: str) -> Iterator[tuple[str, Any]]:
-    """One document after another, however they are set apart; lines that are no JSON are passed over, and counted."""
-    decoder = json.JSONDecoder()
-    place, line = 0, 1
-    lost: list[tuple[str, str, str]] = []  # where, why, its first characters
-    while (start := _SPACE.match(text, place).end()) < len(text):  # type: ignore[union-attr]
-        line += text.count("\n", place, start)
-        try:
-            document, place = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError) as error:
-            lost.append((f"line {line}", f"not JSON ({type(error).__name__}: {error})", text[start : start + 60]))
-            place = len(text) if (end := text.find("\n", start)) < 0 else end
+    """One document after another, however they are set apart; what is no JSON is passed over, and counted.
+
+    Of one that the file breaks off in, the last span goes: it may be half of one.
+    """
+    lost: list[Skipped] = []
+    for found in documents(text):
+        if isinstance(found, Skipped):
+            lost.append(found)
+        elif not found.cut:
+            yield found.where, found.value
         else:
-            yield f"line {line}", document
-        line += text.count("\n", start, place)
+            lost.append(Skipped(found.where, "the file breaks off inside it: the last span is left out", found.cut))
+            if isinstance(found.value, dict) and "context" not in found.value:
+                _drop_last(found.value)
+                yield found.where, found.value
     if lost:
-        where, why, begins = lost[0]
-        more = f"; {len(lost) - 1} more lines are none either" if len(lost) > 1 else ""
-        yield where, Skipped(where, why + more, begins)
+        more = f"; {len(lost) - 1} more places hold none either" if len(lost) > 1 else ""
+        yield lost[0].where, replace(lost[0], reason=lost[0].reason + more)
+
+
+def _drop_last(document: Any) -> None:
+    """Takes the last span out of a request that ends in it."""
+    for spellings in (("resourceSpans", "resource_spans"), ("scopeSpans", "scope_spans"), ("spans",)):
+        inner = next((document[name] for name in (*spellings, "data") if isinstance(document.get(name), list)), None)
+        if not inner:
+            return
+        if inner is document.get("spans") or inner is document.get("data") or not isinstance(inner[-1], dict):
+            inner.pop()
+            return
+        document = inner[-1]

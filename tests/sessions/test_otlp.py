@@ -235,6 +235,16 @@ def test_one_request_a_line_is_one_talk_and_a_broken_line_is_counted():
     assert (skipped.where, told(recording)[-1]) == ("line 2", "bye")
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_of_a_document_that_breaks_off_the_spans_before_the_break_stay(indent: int | None):
+    whole = json.dumps(json.loads(request(*CHAT)), indent=indent)
+    for share in (0.75, 0.9, 0.99):
+        skipped, recording = found(whole[: int(len(whole) * share)].encode())
+        assert told(recording) == ["hi", "hello", "how?", "so"]
+        assert isinstance(skipped, Skipped)
+        assert "the file breaks off inside it" in skipped.reason
+
+
 def test_phoenix_spans_are_read_nested_or_flat():
     message = {"llm": {"input_messages": [{"message": {"role": "user", "content": "hi"}}]}, "session": {"id": "s"}}
     flat = {
@@ -246,7 +256,7 @@ def test_phoenix_spans_are_read_nested_or_flat():
         one = {"name": "m", "context": {"trace_id": "t", "span_id": "1"}, "span_kind": "LLM", "attributes": attributes}
         raw = json.dumps([one, {"context": 3}]).encode()
         skipped, recording = found(raw)
-        assert (skipped.where, recording.conversation, told(recording)) == ("span 1", "s", ["hi"])
+        assert (skipped.where, recording.conversation, told(recording)) == ("item 2", "s", ["hi"])
         assert guess(Source.of(raw)) == "otlp"
 
 
