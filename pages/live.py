@@ -13,6 +13,7 @@ from workbench.components.page_list import page_list
 from workbench.components.reading import beside
 from workbench.components.scrubber import scrubber
 from workbench.components.stubs import stubs
+from workbench.components.take import take
 from workbench.components.token_bar import token_bar
 from workbench.state import Place
 from workbench.views.window import WindowView
@@ -37,6 +38,7 @@ def window(here: Place, say: Words) -> None:
     heading(say("live.title"), view.title, live.badges(view, here, say), say)
     scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
     if not here.has_decisions:
+        take(here, say)
         live.transcript(view, here, say)
         return
     figures(view.metrics, say)
@@ -46,7 +48,9 @@ def window(here: Place, say: Words) -> None:
     with left.container(border=True, height="stretch"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"##### :material/layers: {say('live.pages')} :gray-badge[{len(view.pages)}]", width="content")
-            export(view.to_df, f"window {here.at} {here.row.conversation}", say, key="window", drawing=view)
+            with st.container(horizontal=True, width="content", gap="small"):
+                export(view.to_df, f"window {here.at} {here.row.conversation}", say, key="window", drawing=view)
+                take(here, say)
         page_list(view.pages, say, here.page, acts.read("pages"))
     with right.container(border=True, height="stretch"):
         beside(here, say, acts, lambda: happened(view, say, acts))

@@ -86,7 +86,9 @@ def read_and_said(view: TurnView, here: Place, say: Words) -> None:
         trace.sections(view, say)
         prompt(view.prompt, say, key="prompt")
     with st.container(border=True):
-        trace.section(say("trace.calls"), "smart_toy", str(len(view.calls)))
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            trace.section(say("trace.calls"), "smart_toy", str(len(view.calls)))
+            state.door("replay", say("fork.door"), "call_split", fork=";")
         trace.calls(view, say)
 
 

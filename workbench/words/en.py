@@ -157,6 +157,7 @@ TEXT: dict[str, str] = {
         "A model is asked again from this turn on, with the settings above; a run of its own beside the recorded one"
     ),
     "fork.begin": "Ask a model again",
+    "fork.door": "Fork from this turn",
     "fork.close": "Close",
     "fork.reset": "Begin again",
     "fork.no_decisions": "A recording holds no decisions to go on from: choose a live run or a replay of it.",
@@ -716,6 +717,21 @@ TEXT: dict[str, str] = {
     "export.json.says": "A list of objects, the words as they are",
     "export.html": "HTML",
     "export.html.says": "The drawing as one page that needs nothing else",
+    "take": "As a file",
+    "take.says": "This conversation as one file for somebody else",
+    "take.about": "Made when you ask for it. Secrets, e-mail addresses and phone numbers are taken out, and counted.",
+    "take.memcase": "Case file",
+    "take.memcase.says": (
+        "All runs with every decision, opened read-only and replayed elsewhere: workbench case open FILE"
+    ),
+    "take.html": "Page",
+    "take.html.says": "The shown run as one HTML page for people without this program; it runs no script",
+    "take.making": "Making it…",
+    "take.failed": "The file could not be made.",
+    "take.made": "{turns:n} {turns:message|messages} · {size}",
+    "take.removed": "Taken out: {counts}.",
+    "take.removed.none": "Nothing had to be taken out.",
+    "take.save": "Save",
     # evictions
     "nav.evictions": "Evictions",
     "evictions.title": "What left, and what it cost",
