@@ -1,4 +1,4 @@
-"""A conversation as a file from the page: made when asked for, what was taken out told, gone once the store moved on."""
+"""A conversation as a file from the page: made when asked for, what went out told, gone once the store moved on."""
 
 import io
 import zipfile
