@@ -175,13 +175,19 @@ def load() -> None:
     _streamed(request, lambda piece: None)
 
 
-def litellm_ready() -> Any:
-    """litellm without network at import, without its own log lines, and with the embedded model."""
+def litellm_imported() -> Any:
+    """litellm without network at import, and else as the application has it, whose own it may be."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("LITELLM_LOG", "ERROR")
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # DEV loads the nearest .env into this process
     import litellm
 
+    return litellm
+
+
+def litellm_ready() -> Any:
+    """litellm without network at import, without its own log lines, and with the embedded model."""
+    os.environ.setdefault("LITELLM_LOG", "ERROR")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # DEV loads the nearest .env into this process
+    litellm = litellm_imported()
     litellm.suppress_debug_info = True
     litellm.disable_hf_tokenizer_download = True  # else it stalls for 24 s without a network
     offline.register()

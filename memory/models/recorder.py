@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from memory.models.chat import OWN_CALLS, litellm_ready, provider_errors
+from memory.models.chat import OWN_CALLS, litellm_imported, litellm_ready, provider_errors
 from memory.models.chat import _said as words_of_provider
 from memory.models.offline import text_of
 from memory.tokens import count
@@ -90,15 +90,10 @@ class Ear:
         """The event of a self-test arrived."""
 
 
-def _litellm() -> Any:
-    import litellm
-
-    return litellm
-
-
 @cache
 def callback_class(ear: type[Ear]) -> type[Ear]:
     """This ear as a class whose objects `litellm.callbacks` takes."""
+    litellm_imported()  # what follows imports it whole, and would ask the network for prices
     from litellm.integrations.custom_logger import CustomLogger
 
     return type(ear.__name__, (ear, _Hooks, CustomLogger), {"__doc__": ear.__doc__, "__module__": ear.__module__})
@@ -239,7 +234,7 @@ def _llm(kwargs: Mapping[str, Any]) -> str:
 def _cost(kwargs: Mapping[str, Any]) -> float | None:
     """0.0 is a price only where LiteLLM's table has one."""
     cost, model, llm = kwargs.get("response_cost"), str(kwargs.get("model") or ""), _llm(kwargs)
-    table = _litellm().model_cost
+    table = litellm_imported().model_cost
     known = model in table or llm in table or bool(kwargs.get("cache_hit"))
     return float(cost) if cost is not None and (cost or known) else None
 
@@ -283,19 +278,19 @@ def _call(call: Any) -> tuple[str, str, str]:
 
 def is_installed(ear: object) -> bool:
     """Whether LiteLLM tells it about calls."""
-    return "litellm" in sys.modules and any(found is ear for found in _litellm().callbacks)
+    return "litellm" in sys.modules and any(found is ear for found in litellm_imported().callbacks)
 
 
 def install(ear: object) -> None:
     if not is_installed(ear):
-        _litellm().callbacks.append(ear)
+        litellm_imported().callbacks.append(ear)
 
 
 def uninstall(ear: object) -> None:
     """LiteLLM copies its callbacks into a list for each kind of event: it is taken out of them all."""
     if "litellm" not in sys.modules:  # to import it takes seconds
         return
-    litellm = _litellm()
+    litellm = litellm_imported()
     for name in ("callbacks", "input_callback", "success_callback", "failure_callback", "_async_input_callback",
                  "_async_success_callback", "_async_failure_callback"):  # fmt: skip
         listed = getattr(litellm, name)
@@ -304,7 +299,7 @@ def uninstall(ear: object) -> None:
 
 def ask_nobody(token: str, words: str = "Do you hear this?") -> None:
     """One call that LiteLLM answers itself: no network, no key, and the callbacks are told as of any other."""
-    _litellm().completion(**_nobody(words, token))
+    litellm_imported().completion(**_nobody(words, token))
 
 
 def rehearse() -> dict[str, str]:

@@ -60,13 +60,20 @@ def test_importing_chat_and_asking_the_default_window_loads_no_litellm():
 
 
 def test_litellm_is_imported_and_called_without_a_network():
+    """By a recorder too, which leaves it else as the application has it."""
     code = """
-import socket
-def refuse(*args, **given): raise AssertionError(f"network: {args}")
+import os, socket
+tried = []  # litellm goes on where it is refused
+def refuse(*args, **given):
+    tried.append(args)
+    raise AssertionError(f"network: {args}")
 socket.getaddrinfo = socket.socket.connect = refuse
+from memory.models.recorder import Ear, callback_class
+callback_class(Ear)
+tried += [name for name in ("LITELLM_LOG", "LITELLM_MODE") if name in os.environ]
 from memory.models.chat import OFFLINE, litellm_ready, window_of
 said = litellm_ready().completion(model=OFFLINE, messages=[{"role": "user", "content": "thanks"}])
-print(said.choices[0].message.content, window_of("ollama/llama3"))
+print(said.choices[0].message.content, window_of("ollama/llama3"), *tried)
 """
     done = run(code)
     assert done.stdout.strip() == "You are welcome. 8192", done.stderr
