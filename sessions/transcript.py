@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from memory import tokens
+from memory.errors import RecordingError
 from memory.events import (
     Body,
     ConversationStarted,
@@ -224,7 +225,7 @@ def _recall(recall: RecordedRecall, bodies: _Bodies) -> PagesRecalled:
 def recording_of(store: Store, scope: Scope) -> Recording:
     """The recording that a run amounts to, each turn with its text id; of an imported conversation, the import.
 
-    Raises NotFound if there is neither the run nor a recording.
+    Raises NotFound if there is neither the run nor a recording, RecordingError for a turn that names no text.
     """
     if store.stream(scope) is None and store.stream(scope.at(RECORDED)) is not None:
         scope = scope.at(RECORDED)
@@ -297,6 +298,8 @@ class _Back:
         if turn.piece:  # the first one brought the whole text, the last one brings the calls
             self.turns[-1] = replace(self.turns[-1], calls=self.turns[-1].calls + calls)
             return
+        if not turn.text:  # no engine writes it; of such a turn nothing but silence could be replayed
+            raise RecordingError(f"turn {turn.number} names no text: its id is 0, and ids begin at 1")
         recalls: tuple[RecordedRecall, ...] = ()
         if turn.role == "assistant":
             recalls, self.recalls = tuple(self.recalls), []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from memory.bookmarks import BOOKMARKS
 from memory.boundaries import BOUNDARIES
 from memory.errors import BadSetting, BudgetTooSmall, RecordingError, UnknownName
-from memory.events import KINDS, MessageReceived, PageEvicted, PagesRecalled, PromptAssembled
+from memory.events import KINDS, Event, MessageReceived, PageEvicted, PagesRecalled, PromptAssembled
 from memory.eviction import EVICTION
 from memory.scope import RECORDED, Scope
 from memory.settings import Settings
 from memory.state import State, apply, fold
 from memory.stores.sql import Store
+from memory.turns import Turn
 from sessions import texts
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
@@ -362,6 +364,18 @@ def test_a_replay_of_another_conversation_is_not_saved(store: Store, talk: Talk,
     other = talk(96, lambda n: f"other words {n}")
     with pytest.raises(RecordingError, match=r"turn 2 .* is not the one that was replayed"):
         save(store, TALK, replay(other, small))
+
+
+def test_a_turn_that_names_no_text_is_refused(store: Store, small: Settings):
+    """No engine writes one, for ids begin at 1; a run saved from it would be one without words."""
+    scope = TALK.at("live")
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    said = MessageReceived(Turn(1, "user", text=0, tokens=4, said_at=now))
+    journal = store.open_stream(scope)
+    state = apply(journal.load(), Event(0, 1, 1, now, said))
+    journal.append([(1, said)], state)
+    with pytest.raises(RecordingError, match="turn 1 names no text"):
+        replay((store, scope), small)
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
