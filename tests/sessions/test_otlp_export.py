@@ -9,6 +9,7 @@ from sessions.otlp_export import otlp, write
 from sessions.readers import read
 from sessions.recording import Recording
 from sessions.spans import Span, of_request
+from sessions.transcript import redacted
 from tests.sessions.test_readers import recordings
 
 
@@ -17,7 +18,7 @@ def spans(recording: Recording) -> list[Span]:
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(recordings())
+@given(recordings().filter(lambda made: redacted(made) == made))  # a number may be a card's
 def test_reading_what_was_written_gives_the_same_recording(made: Recording):
     found = list(read(json.dumps(otlp([made])).encode(), format="otlp"))
     assert found == [made]
