@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,14 @@ NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 APART = timedelta(seconds=1)
 LONG_BYTES = 2_000  # characters of base64 above which it is no word of anybody
 _BYTES = re.compile(r"(?:data:[\w.+/;=-]*,)?[A-Za-z0-9+/_=\r\n-]+")
+
+
+_FIGURES: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    *((name, (str,), "text") for name in ("request", "llm", "finish", "error", "message")),
+    *((name, (int,), "a whole number from 0") for name in ("prompt_tokens", "completion_tokens")),
+    *((name, (int, float), "a number from 0") for name in ("ms", "first_ms")),
+    ("cost_usd", (int, float, type(None)), "a number from 0"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,24 @@ class ModelCall:
     finish: str = ""
     error: str = ""  # its class; "" where it did not fail
     message: str = ""
+
+    @classmethod
+    def of(cls, values: Any) -> ModelCall:
+        """Of what `told` made. Raises ValueError, or TypeError for a name that it does not have."""
+        if not isinstance(values, Mapping) or not values.get("request"):
+            raise ValueError("a model's call has an id, its request")
+        for name, kinds, what in _FIGURES:
+            value = values.get(name, "" if str in kinds else 0)
+            fits = isinstance(value, kinds) and not isinstance(value, bool)
+            if not fits or (isinstance(value, int | float) and not 0 <= value < 2**31):
+                raise ValueError(f"{name} of a model's call must be {what}, not {value!r}")
+        kept: dict[str, Any] = {name: clean(it) if isinstance(it, str) else it for name, it in values.items()}
+        return cls(**kept)
+
+    def told(self) -> dict[str, Any]:
+        """As JSON has it; what says nothing is left out, and a price that is not known is no 0."""
+        kept = {name: value for name, value in asdict(self).items() if value}
+        return kept if self.cost_usd is None else kept | {"cost_usd": self.cost_usd}
 
 
 @dataclass(frozen=True, slots=True)

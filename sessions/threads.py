@@ -117,7 +117,6 @@ class Talk:
         at, after = _times(span)
         if any(m.mark for m in (*words.inputs, *words.outputs)):
             self._take_ours(span, words)
-            self._pay(self.threads[0], len(self.threads[0].turns) - bool(words.outputs), call)
         elif (there := self._there(words, at, after)) is not None:
             self._pay(*there, call, again=True)
         elif not (is_agent(span) and self._is_covered(words, at, after)):
@@ -226,8 +225,21 @@ class Talk:
             elif not isinstance(mark.get("turn"), int) or mark["turn"] > len(thread.turns):
                 where = f"span {span.id}"
                 self.skipped.append((where, f"turn {mark.get('turn')} does not follow turn {len(thread.turns)}"))
+                continue
+            self._take_our_calls(thread, span, mark)
         asked = loaded(span.attributes.get(names.QUESTIONS))
         self.questions = asked if isinstance(asked, list) else self.questions
+
+    def _take_our_calls(self, thread: Thread, span: Span, mark: Mapping[str, Any]) -> None:
+        """As they were, by their own ids; the span's figures are these again, for others."""
+        told = mark.get("model_calls")
+        for values in told if isinstance(told, list) else ():
+            try:
+                call = ModelCall.of(values)
+            except (TypeError, ValueError) as error:
+                self.skipped.append((f"span {span.id}", str(error)))
+            else:
+                self._pay(thread, mark["turn"], replace(call, message=self._by(call.message)[0]))
 
     def answered(self, span: Span) -> None:
         """A tool's result, where the call that it answers stands last and no call of a model brought it."""
@@ -314,8 +326,10 @@ def woven(
     for span in ordered:
         address = addresses[span.trace, span.id]
         speaks = is_model(span) or (is_agent(span) and span.trace not in with_words)
-        if not (is_tool(span) or (speaks and _has_words(span)) or (is_model(span) and failure(span))):
-            silent[span.name or "a span without a name"] += not is_agent(span) and names.STEP not in span.attributes
+        is_ours = names.STEP in span.attributes  # what it tells without words, a message tells too
+        failed = is_model(span) and not is_ours and failure(span)
+        if not (is_tool(span) or (speaks and _has_words(span)) or failed):
+            silent[span.name or "a span without a name"] += not is_agent(span) and not is_ours
             continue
         talk = talks.setdefault(address, Talk(address, known(address.user, address.conversation), by))
         if is_tool(span):

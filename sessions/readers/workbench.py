@@ -22,12 +22,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
 from memory.errors import RecordingError
-from memory.redaction import clean
 from sessions.readers.source import Source
 from sessions.recording import (
     Draft,
@@ -42,12 +40,6 @@ from sessions.recording import (
 )
 
 FORMAT, VERSION = "memory-workbench", 1
-_FIGURES: tuple[tuple[str, tuple[type, ...], str], ...] = (
-    *((name, (str,), "text") for name in ("request", "llm", "finish", "error", "message")),
-    *((name, (int,), "a whole number from 0") for name in ("prompt_tokens", "completion_tokens")),
-    *((name, (int, float), "a number from 0") for name in ("ms", "first_ms")),
-    ("cost_usd", (int, float, type(None)), "a number from 0"),
-)
 _BREAK = re.compile(r"\r\n|\n|\r")  # not str.splitlines: U+2028 may stand in a text
 
 
@@ -177,7 +169,7 @@ def _turn(draft: Draft, values: dict[str, Any], where: str) -> None:
         important=values.get("important") is True,
         evidence=_numbers(values),
         recalls=recalls,
-        model_calls=[_model_call(call) for call in values.get("model_calls") or ()],
+        model_calls=[ModelCall.of(call) for call in values.get("model_calls") or ()],
         extra=dict(values.get("extra") or {}),
     )
 
@@ -200,18 +192,6 @@ def _call(call: dict[str, Any]) -> RecordedCall:
     arguments = call.get("arguments", {})
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return RecordedCall(str(call["id"]), str(call["name"]), text)
-
-
-def _model_call(values: dict[str, Any]) -> ModelCall:
-    if not values.get("request"):
-        raise ValueError("a model's call has an id, its request")
-    for name, kinds, what in _FIGURES:
-        value = values.get(name, "" if str in kinds else 0)
-        fits = isinstance(value, kinds) and not isinstance(value, bool)
-        if not fits or (isinstance(value, int | float) and not 0 <= value < 2**31):
-            raise ValueError(f"{name} of a model's call must be {what}, not {value!r}")
-    kept: dict[str, Any] = {name: clean(it) if isinstance(it, str) else it for name, it in values.items()}
-    return ModelCall(**kept)
 
 
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────
@@ -252,11 +232,7 @@ def _turn_line(turn: RecordedTurn) -> dict[str, Any]:
     if turn.recalls:
         line["recalls"] = [_recall_line(r.turns, r.question) for r in turn.recalls]
     if turn.model_calls:
-        line["model_calls"] = [
-            {name: value for name, value in asdict(call).items() if value not in ("", None) and value != 0}
-            | ({"cost_usd": call.cost_usd} if call.cost_usd is not None else {})
-            for call in turn.model_calls
-        ]
+        line["model_calls"] = [call.told() for call in turn.model_calls]
     if turn.extra:
         line["extra"] = _extra(turn.extra)
     return line

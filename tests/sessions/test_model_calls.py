@@ -16,12 +16,14 @@ from memory.stores.log import Log
 from memory.stores.sql import Store
 from memory.stores.verify import verify
 from sessions.importer import import_recordings
+from sessions.otlp_export import otlp
+from sessions.otlp_export import write as written
 from sessions.readers import read
 from sessions.readers.workbench import write
 from sessions.recording import ModelCall, Recording
 from sessions.spans import of_request
 from sessions.threads import woven
-from sessions.transcript import recording_of
+from sessions.transcript import recording_of, redacted
 from tests.sessions.test_otlp import chat, only, request, span
 from tests.sessions.test_readers import HEADER, lines, recordings, turn
 from workbench.receiver import threads_of
@@ -147,3 +149,44 @@ def test_a_figure_that_is_none_is_named(bad: dict[str, Any]):
     (found,) = read(lines(HEADER, turn(1), turn(2, model_calls=[bad])))
     assert isinstance(found, Recording)
     assert [skipped.where for skipped in found.skipped] == ["line 3"]
+
+
+# ── as traces ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    recordings().filter(lambda made: redacted(made) == made),
+    st.lists(st.tuples(st.integers(0, 7), made_calls), min_size=1, max_size=4, unique_by=lambda one: one[1].request),
+)
+def test_as_traces_the_calls_come_back_the_same(made: Recording, told: list[tuple[int, ModelCall]]):
+    by_turn: dict[int, tuple[ModelCall, ...]] = {}
+    for place, call in told:
+        number = place % len(made.turns) + 1
+        by_turn[number] = (*by_turn.get(number, ()), call)
+    turns = tuple(replace(turn, model_calls=by_turn.get(turn.number, ())) for turn in made.turns)
+    made = replace(made, turns=turns)
+    assert list(read(json.dumps(otlp([made])).encode(), format="otlp")) == [made]
+
+
+def test_traces_tell_others_what_a_call_took_and_of_one_that_failed_why():
+    document = json.loads(json.dumps(otlp([only(request(*SPANS))])))
+    first, second, failed = of_request(document)
+    told = "gen_ai.request.model", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cost"
+    assert [first.attributes.get(name) for name in told] == ["m", 12, 3, 0.25]
+    assert [second.attributes.get(name) for name in told] == ["m", 30, 4, None]
+    assert [(one.ended_at - one.started_at).total_seconds() for one in (first, second)] == [5, 5]
+    assert (failed.failed, failed.message, failed.attributes["error.type"]) == (True, "after 30 s", "Timeout")
+
+
+def test_what_went_out_as_traces_changes_nothing_where_it_came_from(store: Store):
+    import_recordings(store, read(request(*SPANS)), replay=False)
+    (again,) = import_recordings(store, read(written(store, [SCOPE], str).encode()), replay=False).conversations
+    assert (again.status, calls(recording_of(store, SCOPE))) == ("unchanged", CALLS)
+
+
+def test_without_a_figure_that_is_one_the_rest_of_a_trace_stands():
+    raw = json.dumps(otlp([only(request(*SPANS))])).replace('\\"prompt_tokens\\": 12', '\\"prompt_tokens\\": -12')
+    found = only(raw.encode())
+    assert calls(found) == {3: CALLS[3]}
+    assert ["prompt_tokens of a model's call" in skipped.reason for skipped in found.skipped] == [True]
