@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlJournal", "Store", "Stream", "Watcher", "default_path", "from_us", "main_of", "to_us"]
 
+KNOWN = 4  # users whose knowledge is kept at hand
 EVENT_COLUMNS = [EVENT.c[name] for name in ("seq", "version", "step", "at_us", "kind", "kind_version", "body")]
 
 
@@ -95,6 +96,7 @@ class Store:
         self._lock = threading.Lock()
         self._mine = threading.local()  # `kept`: this thread's open connection; `joined`: its open transaction
         self._watchers: list[Watcher] = []
+        self._known: dict[tuple[str, int], Knowledge] = {}  # by user and generation: thousands of facts take a while
 
     # ── open and close ────────────────────────────────────────────────────────────────────────────────
 
@@ -388,7 +390,13 @@ class Store:
     def knowledge(self, user: str, version: int | None = None) -> Knowledge:
         """What is remembered about this user, as of a version of that; an empty one if nothing ever was."""
         stream = self.stream(Scope.own(user))
-        found: Knowledge = Knowledge() if stream is None else self.fold_of(stream, version)
+        if stream is None:
+            return Knowledge()
+        name = (user, self.generation())  # what was erased is in no older one
+        found: Knowledge = self.fold_of(stream, version, near=self._known.get(name))
+        if version is None:
+            others = [each for each in list(self._known.items()) if each[0] != name]
+            self._known = dict([*others[1 - KNOWN :], (name, found)])
         return found
 
     def ledger(self, user: str, conversation: str, first: int, last: int) -> list[TurnRemembered]:
@@ -456,11 +464,11 @@ class Store:
         found: dict[int, str] = {}
         with self.read() as connection:
             if ids is None:
-                return {row.id: row.content for row in connection.execute(query)}
+                return dict(connection.execute(query).all())
             wanted = [i for i in dict.fromkeys(ids) if i]
             for start in range(0, len(wanted), 500):
                 part = query.where(TEXT.c.id.in_(wanted[start : start + 500]))
-                found |= {row.id: row.content for row in connection.execute(part)}
+                found |= dict(connection.execute(part).all())
         return found
 
     # ── what derived stores and pages follow ──────────────────────────────────────────────────────────

@@ -351,6 +351,17 @@ def test_erasing_twice_finds_nothing_the_second_time(store: Store, ana: LongTerm
     assert erase(store, "ana", "peanut").empty
 
 
+def test_knowledge_that_is_kept_at_hand_follows_other_stores_and_forgets_what_was_erased(store: Store, ana: LongTerm):
+    before = store.knowledge("ana")
+    with Store.open(store.path) as other:
+        LongTerm(other, "ana").write("I like ginger.")
+        assert len(store.knowledge("ana").facts) == len(before.facts) + 1
+        erase(other, "ana", "peanut").carry_out()
+        fresh = other.knowledge("ana")
+    assert store.knowledge("ana") == fresh
+    assert store.knowledge("ana", before.version).version == before.version
+
+
 def test_the_fold_of_an_erase_is_the_same_live_and_rebuilt(store: Store, ana: LongTerm):
     erase(store, "ana", "peanut").carry_out()
     assert ana.knowledge == store.knowledge("ana")
