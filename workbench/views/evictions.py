@@ -8,7 +8,7 @@ is a measure and no policy.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -107,20 +107,20 @@ def evictions(store: Store, scope: Scope, turn: int | None = None) -> EvictionsV
     stream = store.require(scope)
     events = store.events(scope, kinds=KINDS)
     state = store.state(scope)
-    wanted = _wanted(events)
-    recalls = [e for e in events if isinstance(e.body, PagesRecalled)]
-    ids = {e.body.question for e in recalls if isinstance(e.body, PagesRecalled)}
+    asked = _asked(events)
+    ids = {body.question for bodies in asked.recalls.values() for body in bodies}
     ids |= {p.bookmark.stub for p in state.pages.values() if p.bookmark}
     texts = store.words(scope, sorted(ids - {0}))
     turn_of = {e.step: e.body.turn.number for e in events if isinstance(e.body, MessageReceived)}
     left = [e for e in events if isinstance(e.body, PageEvicted)]
+    again: dict[int, int] = {}  # by page: the step at which it left the next time
     rows = []
-    for index, event in enumerate(left):
-        said = turn_of.get(event.step, 0)
-        if turn is not None and said > turn:
-            break
-        until = next((e.step for e in left[index + 1 :] if _page(e) == _page(event)), NEVER)
-        rows.append(_cost(event, until, wanted, events, texts, said, lambda n: stub(n, state, texts)))
+    for event in reversed(left):
+        said, until = turn_of.get(event.step, 0), again.get(_page(event), NEVER)
+        again[_page(event)] = event.step
+        if turn is None or said <= turn:
+            rows.append(_cost(event, until, asked, texts, said, lambda n: stub(n, state, texts)))
+    rows.reverse()
     rows.sort(key=lambda row: (-row.recalled_tokens, -row.faults, row.step))
     return EvictionsView(scope, stream.turns, tuple(rows))
 
@@ -130,14 +130,26 @@ def _page(event: Event) -> int:
     return event.body.page
 
 
-def _wanted(events: Iterable[Event]) -> dict[int, list[int]]:
-    """By page the steps, ascending, that asked for it, whether it was there or not."""
-    steps: dict[int, list[int]] = {}
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for, and what came in, in the order of the log."""
+
+    steps: dict[int, list[int]]  # by page, ascending: that asked for it, whether it was there or not
+    came_in: dict[int, list[tuple[int, int]]]  # by page: at which step, with how many tokens
+    recalls: dict[int, list[PagesRecalled]]  # by step
+
+
+def _asked(events: Iterable[Event]) -> _Asked:
+    found = _Asked({}, {}, {})
     for event in events:
-        if isinstance(event.body, PagesRecalled):
-            for page in (*event.body.came, *event.body.resident):
-                steps.setdefault(page, []).append(event.step)
-    return steps
+        body = event.body
+        if isinstance(body, PagesRecalled):
+            found.recalls.setdefault(event.step, []).append(body)
+            for page in (*body.came, *body.resident):
+                found.steps.setdefault(page, []).append(event.step)
+        elif isinstance(body, PagePagedIn):
+            found.came_in.setdefault(body.page, []).append((event.step, body.tokens))
+    return found
 
 
 def _next(steps: Sequence[int], after: int) -> int:
@@ -147,18 +159,16 @@ def _next(steps: Sequence[int], after: int) -> int:
 
 
 def _cost(
-    event: Event, until: int, wanted: Mapping[int, Sequence[int]], events: Sequence[Event], texts: Mapping[int, str],
-    said: int, name: Any,
-) -> EvictionCost:  # fmt: skip
+    event: Event, until: int, asked: _Asked, texts: Mapping[int, str], said: int, name: Callable[[int], str]
+) -> EvictionCost:
     body = event.body
     assert isinstance(body, PageEvicted)
-    own = [s for s in wanted.get(body.page, ()) if event.step < s <= until or s == event.step]
-    back = _next(wanted.get(body.page, ()), event.step - 1)
-    back = back if own else NEVER
-    paged = [e.body for e in events if isinstance(e.body, PagePagedIn) and e.body.page == body.page and e.step in own]
-    recalls = (e.body for e in events if e.step == back and isinstance(e.body, PagesRecalled))
-    asked = next((b for b in recalls if body.page in b.came), None)
-    better, when = _better(body, event.step, back, wanted)
+    wanted = asked.steps.get(body.page, [])
+    own = {s for s in wanted if event.step < s <= until or s == event.step}
+    back = _next(wanted, event.step - 1) if own else NEVER
+    tokens = [n for step, n in asked.came_in.get(body.page, ()) if step in own]
+    recall = next((b for b in asked.recalls.get(back, ()) if body.page in b.came), None)
+    better, when = _better(body, event.step, back, asked.steps)
     return EvictionCost(
         page=body.page,
         stub=name(body.page),
@@ -174,10 +184,10 @@ def _cost(
         runner_up_score=body.runner_up_score,
         candidates=len(body.candidates),
         back_step=0 if back == NEVER else back,
-        back_by=asked.by if asked else "",
-        question=texts.get(asked.question, "") if asked else "",
-        faults=len(paged),
-        recalled_tokens=sum(b.tokens for b in paged),
+        back_by=recall.by if recall else "",
+        question=texts.get(recall.question, "") if recall else "",
+        faults=len(tokens),
+        recalled_tokens=sum(tokens),
         better=better,
         better_step=0 if when == NEVER else when,
     )
