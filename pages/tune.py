@@ -32,8 +32,7 @@ def tuned(here: Place, say: Words) -> None:
 def came_of_it(tried: Tried, here: Place, say: Words) -> None:
     try:
         before, after = tuning.both(here, tried)
-        for each in (before, after):
-            each.wait(tuning.patience_s(here.stream.turns))
+        tuning.await_both((before, after), here.stream.turns)
         if under_way := [each for each in (before, after) if each.is_under_way]:
             parts.under_way(under_way[0], say)
             return

@@ -6,7 +6,8 @@ nothing. Not here: any drawing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -29,9 +30,11 @@ LONG = 2_000  # turns; of a longer conversation fewer questions are asked
 FEW = 60
 
 
-def patience_s(turns: int) -> float:
-    """How long a page waits before it shows how far a replay is: a short one is awaited, on a busy machine too."""
-    return 20.0 if turns <= LONG else 2 * replaying.AT_ONCE_S
+def await_both(runs: Iterable[Playing], turns: int) -> None:
+    """As long as a page waits before it shows how far they are: short ones are awaited, on a busy machine too."""
+    until = time.monotonic() + (20.0 if turns <= LONG else replaying.AT_ONCE_S)
+    for each in runs:
+        each.wait(max(0.0, until - time.monotonic()))
 
 
 class Tried(Protocol):
@@ -74,7 +77,9 @@ def winning(here: Place, tried: Tried, asked: Pinned) -> Mapping[str, Any] | Non
 
     def again(_: Store, __: Scope, settings: Settings) -> Replay:
         made = replaying.playing(store, source, settings)
-        made.wait(patience_s(here.stream.turns))
+        made.start()  # goes on with one that was stopped
+        while made.is_under_way:  # half a replay would judge half of the questions
+            made.wait(1.0)
         return made.played().replay
 
     return found_winning(store, asked, tried.settings, worth_trying(tried.settings), again)
