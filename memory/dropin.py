@@ -14,6 +14,7 @@ import asyncio
 import contextvars
 import queue
 import random
+import sys
 import threading
 import time
 from collections import deque
@@ -146,13 +147,13 @@ class DropIn(Shown):
         making = _Making(put)
 
         def work() -> None:
+            heard: Any = None
             try:
-                put(self._answer(call, making.hear if streamed else None))
+                heard = self._answer(call, making.hear if streamed else None)
             except (EngineError, ReaderLeft) as error:
-                put(error)
-            except BaseException as error:  # a fault of ours: whoever waits must hear of it
-                put(error)
-                raise
+                heard = error
+            finally:
+                put(sys.exception() or heard)  # whoever waits must hear of a fault of ours, too
 
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
         return making

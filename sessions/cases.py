@@ -17,7 +17,7 @@ import sqlite3
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
@@ -204,17 +204,16 @@ def open_case(file: str | Path) -> Case:
     """
     path = Path(file).expanduser()
     folder = Path(tempfile.mkdtemp(prefix="memcase-"))
-    try:
+    with ExitStack() as unless_opened:
+        unless_opened.callback(shutil.rmtree, folder, ignore_errors=True)
         with _opened(path) as case:
             manifest = _manifest(case, path)
             for name in manifest.parts:
                 _unpack(case, name, folder / name, manifest.parts[name], path)
         _plain_database(folder / FILE, path)
-        store = _store(folder)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return Case(path, manifest, folder, store)
+        opened = Case(path, manifest, folder, _store(folder))
+        unless_opened.pop_all()
+    return opened
 
 
 def _store(folder: Path) -> Store:
