@@ -81,7 +81,7 @@ class Window(Shown):
 
     def __repr__(self) -> str:
         return (
-            f"<Window at turn {self.turn}: {self.used:,} of {self.budget:,} tokens, {len(self.pages)} pages resident, "
+            f"<Window at turn {self.turn}: {filled(self.used, self.budget)}, {len(self.pages)} pages resident, "
             f"{self.gone} out, {len(self.stubs)} stubs>"
         )
 
@@ -118,13 +118,22 @@ def window_html(title: str, turn: object, seen: Any) -> str:
     parts = [(segment.label, segment.tokens, segment.section) for segment in seen.segments]
     resident = [[p.name, f"{p.first}-{p.last}", f"{p.tokens:,}", p.state, p.title or "…"] for p in seen.pages]
     stubs = " ".join(f"<code>{show.text(s.text)}</code>" for s in seen.stubs[:60])
+    marks = {"low watermark": seen.low, "high watermark": seen.high} if seen.budget else {}
     return (
-        f"<b>{show.text(title or 'window')}</b> · turn {turn} · {seen.used:,} of {seen.budget:,} tokens"
-        + show.bar(parts, seen.budget, {"low watermark": seen.low, "high watermark": seen.high})
+        f"<b>{show.text(title or 'window')}</b> · turn {turn} · {filled(seen.used, seen.budget)}"
+        + show.bar(parts, seen.budget or seen.used or 1, marks)
         + f"<div style='margin:.4rem 0'>{show.legend(totals(seen.segments))}</div>"
         + show.table(["page", "turns", "tokens", "state", "about"], resident)
         + (f"<div style='margin-top:.5rem;line-height:2'>{stubs}</div>" if stubs else "")
     )
+
+
+def filled(used: int, budget: int) -> str:
+    """
+    >>> filled(439, 8_000), filled(439, 0)
+    ('439 of 8,000 tokens', '439 tokens, recorded without a window')
+    """
+    return f"{used:,} of {budget:,} tokens" if budget else f"{used:,} tokens, recorded without a window"
 
 
 def totals(parts: Iterable[Segment]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memory import show
+from memory.look import filled
 from memory.scope import Scope
 from memory.show import Shown
 from memory.stores.sql import Store
@@ -33,7 +34,7 @@ class StatusView(Shown):
     def __repr__(self) -> str:
         facts = f"{self.facts} facts, {self.conflicts} conflicts"
         return (
-            f"<Status of {self.scope}: turn {self.turns}, {self.used:,} of {self.budget:,} tokens, "
+            f"<Status of {self.scope}: turn {self.turns}, {filled(self.used, self.budget)}, "
             f"{self.resident} pages resident, {self.gone} out, {self.faults} faults; {facts}>"
         )
 
@@ -41,7 +42,7 @@ class StatusView(Shown):
         figures = {
             "model": self.llm,
             "turns": f"{self.turns:,}",
-            "window": f"{self.used:,} of {self.budget:,} tokens",
+            "window": filled(self.used, self.budget),
             "pages": f"{self.resident:,} resident, {self.gone:,} out, {self.stubs:,} stubs",
             "page faults": f"{self.faults:,}" + ("" if self.hit_ratio is None else f", hit ratio {self.hit_ratio:.2f}"),
             "facts": f"{self.facts:,}, {self.conflicts:,} undecided",

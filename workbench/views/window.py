@@ -14,7 +14,7 @@ from typing import Any
 from memory import show, tokens
 from memory.errors import NotFound
 from memory.events import Event, ModelCalled, PageEvicted, PagePagedIn, PagesRecalled, PromptAssembled, StepAbandoned
-from memory.look import page_row, segments, stub_rows, window_html
+from memory.look import filled, page_row, segments, stub_rows, window_html
 from memory.pages import Page
 from memory.prompt import instruction_tokens
 from memory.scope import Scope
@@ -64,7 +64,7 @@ class WindowView(Shown):
     def __repr__(self) -> str:
         stubs = f"{len(self.stubs)} stubs" if self.stubs else "no stubs"
         return (
-            f"<Window of {self.scope} at turn {self.turn} of {self.turns}: {self.used:,} of {self.budget:,} tokens, "
+            f"<Window of {self.scope} at turn {self.turn} of {self.turns}: {filled(self.used, self.budget)}, "
             f"{len(self.pages)} pages resident, {self.gone} out, {stubs}>"
         )
 

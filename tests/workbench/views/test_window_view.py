@@ -1,6 +1,7 @@
 """The window of a turn: the one that was asked for, as its model read it, with the marks that were made since."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from memory import Engine
 from memory.errors import NotFound
 from memory.models.chat import Answer
+from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
+from sessions.importer import import_recordings
+from sessions.recording import RecordedTurn, Recording
 from workbench.views.window import WindowView, window
 
 ANSWER = Answer("I see.", (), 1, 1, None, "stop", "test", 1.0)
@@ -82,3 +86,14 @@ def test_a_turn_that_is_not_there_says_which_are(engine: Engine):
     for turn in (0, 11):
         with pytest.raises(NotFound, match="turns go from 1 to 10"):
             seen(engine, turn)
+
+
+def test_a_bare_recording_has_no_window_and_says_so(tmp_path: Path):
+    noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    said = (RecordedTurn(1, "user", "Where is Ana?", noon), RecordedTurn(2, "assistant", "In Porto.", noon))
+    with Store.open(tmp_path / "store") as store:
+        import_recordings(store, [Recording("trip", "ana", said)], replay=False)
+        view = window(store, Scope("ana", "trip", RECORDED))
+    assert f"{view.used:,} tokens, recorded without a window" in repr(view)
+    assert "of 0 tokens" not in view._repr_html_()
+    assert "watermark" not in view._repr_html_()
