@@ -19,3 +19,12 @@ def test_a_replay_plays_and_pauses(server, visit):
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible(timeout=SOON)
     assert re.search("turn=1\\d\\d", page.url)
+
+
+def test_a_fork_is_asked_for_once_and_its_form_stays_closed(own_server, visit):
+    page = visit(own_server, "replay", user="ana", conv="house-move", turn=188, fork=";")
+    page.get_by_role("button", name="Make this fork…").click()
+    page.get_by_role("button", name="Ask the model", exact=True).click()
+    expect(page.get_by_role("link", name="Open the fork")).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("button", name="Ask a model again")).to_be_visible(timeout=SOON)
+    assert "fork=" not in page.url

@@ -144,10 +144,17 @@ def _placed(_store: Store, _scope: Scope, made: Forking) -> dict[int, str]:
 def _choose(made: Forking, asked_for: Wanted, placed: Mapping[int, str], say: Words) -> None:
     model, which, words = st.columns([1, 1.5, 2], gap="small", vertical_alignment="bottom")
     widget = f"fork_llm_{asked_for.llm}"
+
+    def named() -> None:
+        """A browser tells of a box that is gone as of a changed one: only another name is a change."""
+        llm = st.session_state[widget].strip()
+        if llm != asked_for.llm:
+            state.go(**{ADDRESS: address(llm, asked_for.edits)})
+
     model.text_input(
         say("fork.llm"), asked_for.llm, key=widget, max_chars=200, placeholder=visible(made.settings.llm, 60),
         help=say("fork.llm.says"),
-        on_change=lambda: state.go(**{ADDRESS: address(st.session_state[widget].strip(), asked_for.edits)}),
+        on_change=named,
     )  # fmt: skip
     numbers = sorted({*placed, *asked_for.edits})
     chosen = which.selectbox(
@@ -167,6 +174,8 @@ def _edit(number: int, asked_for: Wanted, placed: Mapping[int, str], say: Words)
 
     def changed() -> None:
         text = st.session_state[widget].strip()
+        if text == shown:
+            return
         rest = {n: words for n, words in asked_for.edits.items() if n != number}
         state.go(**{ADDRESS: address(asked_for.llm, rest if text == was else rest | {number: text})})
 
@@ -212,8 +221,8 @@ def takes(found: Estimate, say: Words) -> None:
     """What a fork would take, before anybody is asked whether it is to be made."""
     facts([(say("fork.takes.messages"), say.number(found.steps)),
            (say("fork.takes.calls"), say.number(found.calls)),
-           (say("fork.takes.in"), say("tokens", tokens=found.prompt_tokens)),
-           (say("fork.takes.out"), say("tokens", tokens=found.completion_tokens)),
+           (say("fork.takes.in"), say.number(found.prompt_tokens)),
+           (say("fork.takes.out"), say.number(found.completion_tokens)),
            (say("fork.takes.cost"), cost(found.cost_usd, say))], key="fork_takes", large=True)  # fmt: skip
     st.caption(say("fork.takes.says"))
     if found.tool_steps:
