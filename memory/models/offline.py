@@ -35,6 +35,8 @@ ENTRY: Mapping[str, Any] = MappingProxyType(  # its row in LiteLLM's table
         "mode": "chat",
         "input_cost_per_token": 0.0,
         "output_cost_per_token": 0.0,
+        "cache_creation_input_token_cost": 0.0,  # without the two LiteLLM warns
+        "cache_read_input_token_cost": 0.0,
         "max_input_tokens": WINDOW_TOKENS,
     }
 )
