@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from memory.journal import utc_now
 from memory.stores.sql import Store
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
+from tests.pages.conftest import APP
+from workbench import state
 from workbench.components.take import TAKEN
+from workbench.review_link import make_key, sign
 
 Run = Callable[..., AppTest]
 NOON = datetime(2026, 12, 2, 12, tzinfo=UTC)
@@ -63,3 +67,27 @@ def test_a_file_of_what_the_store_no_longer_says_is_not_offered(app: Run, trip: 
     at.run()
     assert not at.exception
     assert not [caption for caption in at.caption if caption.value.startswith("已移除")]
+
+
+def test_a_reviewer_is_offered_no_file(app: Run, trip: Path):
+    at = app(trip, user="ana", conv="trip")
+    assert "take_html" in {button.key for button in at.button}
+    token = sign("ana", make_key(trip), now=utc_now())
+    at = app(trip, "overview", user="ana", conv="trip", review=token)
+    assert not at.exception
+    assert not {button.key for button in at.button} & {"take_html", "take_memcase"}
+    with pytest.raises(ValueError, match="live"):  # there is no such page for them
+        at.switch_page("../pages/live.py").run()
+
+
+def test_a_read_only_store_is_taken_along_as_well(app: Run, trip: Path, monkeypatch: pytest.MonkeyPatch):
+    app(trip, user="ana", conv="trip")
+    monkeypatch.setenv(state.READONLY_VARIABLE, "1")
+    state.forget()
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    at.query_params.update({"user": "ana", "conv": "trip"})
+    at.run().switch_page("../pages/live.py").run()
+    assert state.open_store().readonly
+    at.button(key="take_memcase").click().run()
+    assert not at.exception
+    assert taken(at).turns == 2
