@@ -12,6 +12,7 @@ Not the truth: a file that is damaged, of another schema, or older than a deleti
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from memory.errors import BadQuery
+from memory.errors import BadQuery, StoreLocked
 from memory.show import Shown, table, text
 from memory.stores import views
 from memory.stores.files import LOG_FILE, derived_lock, drop_log, first_line
@@ -41,6 +42,7 @@ __all__ = ["ABOUT", "VIEWS", "Drained", "Log", "Result", "compare", "drain"]
 logger = logging.getLogger(__name__)
 
 BATCH = 50_000  # events read from SQLite at once
+READING_WAIT_S = 30.0  # for whoever writes the file meanwhile
 ALLOWED = "SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW and EXPLAIN"
 
 STREAMS = {"id": pa.int32(), "user": pa.string(), "conversation": pa.string(), "run": pa.string(),
@@ -244,7 +246,7 @@ def drain(store: Store) -> Drained:
         why = str(outdated)
     except duckdb.Error as error:
         if _is_taken(error):
-            return Drained(skipped="another program has it open")
+            return Drained(skipped="another program or thread has it open")
         why = f"it cannot be used ({first_line(error)})"
     return _anew(store, why)
 
@@ -276,16 +278,29 @@ def _drain(store: Store) -> Drained:
 
 
 def _is_taken(error: duckdb.Error) -> bool:
-    return "lock on file" in str(error)
+    """By another program, or by another thread of this one that only reads it: no damage either way."""
+    return any(said in str(error) for said in ("lock on file", "different configuration"))
+
+
+@contextmanager
+def _opened(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The file for reading, while nobody writes it: within one process, too, DuckDB opens a file in one way at a time.
+
+    Raises StoreLocked where another one is at it for longer than `READING_WAIT_S`.
+    """
+    with derived_lock(store.path, READING_WAIT_S) as ours:
+        if not ours and os.access(store.path, os.W_OK):
+            raise StoreLocked(f"another process writes {LOG_FILE} for more than {READING_WAIT_S:g} s; try again")
+        with closing(duckdb.connect(str(store.path / LOG_FILE), read_only=True)) as db:
+            yield db
 
 
 def compare(store: Store) -> tuple[int, int, list[str]]:
     """Events and words in `events.duckdb`, and where they differ from the truth. Being behind is no fault."""
-    file = store.path / LOG_FILE
-    if not file.exists():
+    if not (store.path / LOG_FILE).exists():
         return 0, 0, []
     try:
-        with closing(duckdb.connect(str(file), read_only=True)) as db:
+        with _opened(store) as db:
             _check_same(db, store)
             marks = _marks(db)
             faults = [
@@ -300,10 +315,9 @@ def compare(store: Store) -> tuple[int, int, list[str]]:
 
 def texts(store: Store) -> Iterator[tuple[str, int, str]]:
     """Every text in `events.duckdb`, cell by cell: table, stream or id of the words (`word`), text."""
-    file = store.path / LOG_FILE
-    if not file.exists():
+    if not (store.path / LOG_FILE).exists():
         return
-    with closing(duckdb.connect(str(file), read_only=True)) as db:
+    with _opened(store) as db:
         for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall():
             whole = db.cursor().execute(f"SELECT * FROM raw.{name}")
             key = next((i for i, c in enumerate(whole.description or ()) if c[0] in ("stream", "id")), -1)

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -50,7 +51,10 @@ def ask(server, text="Hi", **given):
 
 
 def run(code):
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    """In a process of its own, whose environment names nothing of LiteLLM's, whatever this one has loaded."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("LITELLM")}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
 
 def test_importing_chat_and_asking_the_default_window_loads_no_litellm():

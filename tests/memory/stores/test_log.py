@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -34,7 +36,7 @@ from memory.events import (
 from memory.scope import Scope
 from memory.stores import log as log_module
 from memory.stores.files import LOG_FILE, derived_lock
-from memory.stores.log import ABOUT, VIEWS, Log, drain
+from memory.stores.log import ABOUT, VIEWS, Log, compare, drain, texts
 from memory.stores.sql import Store
 from memory.stores.sync import Following, sync
 from memory.stores.verify import rebuild, verify
@@ -394,6 +396,40 @@ def test_a_file_that_another_program_holds_is_left_alone(store: Store, hand: Han
         assert store.sql("SELECT count(*) FROM turns").rows == [(8,)]
         other.communicate("\n")
     assert sync(store).events
+
+
+def test_a_file_that_a_thread_of_this_program_reads_is_left_alone(store: Store, hand: Hand):
+    hand.talk(3)
+    sync(store)
+    hand.talk(1)
+    with closing(duckdb.connect(str(store.path / LOG_FILE), read_only=True)):
+        assert "thread" in sync(store).skipped
+    done = sync(store)
+    assert done.events
+    assert not done.rebuilt  # what nothing is wrong with is not made anew
+
+
+@pytest.mark.parametrize("read", [lambda store: [*texts(store)], lambda store: compare(store)[2]], ids=["all", "same"])
+def test_whoever_reads_the_file_waits_for_the_thread_that_writes_it(store: Store, hand: Hand, read):
+    hand.talk(3)
+    sync(store)
+    expected = read(store)
+    taken, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with derived_lock(store.path, 5), closing(duckdb.connect(str(store.path / LOG_FILE))):
+            taken.set()
+            done.wait(5)
+
+    with ThreadPoolExecutor(2) as threads:
+        writing = threads.submit(write)
+        assert taken.wait(5)
+        reading = threads.submit(read, store)
+        with pytest.raises(TimeoutError):
+            reading.result(0.2)
+        done.set()
+        assert reading.result(5) == expected
+        writing.result(5)
 
 
 @pytest.mark.parametrize("damage", ["garbage", "cut", "empty", "schema", "another store"])
