@@ -5,8 +5,6 @@ Not here: what is run (sessions/lab.py), and any drawing.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,91 +16,65 @@ from sessions.lab import MESSAGELESS, Cell, Lab, Talk, lab, talk_of
 from sessions.questions import Pinned, file_of, of_conversation, read
 from sessions.replay import identified
 from sessions.topology import Topology, topology
+from workbench.background import Background, Kept
 from workbench.replaying import source_of
 from workbench.views.conversations import conversations
 from workbench.views.lab import GRIDS
 
 FOLDER = "lab"  # in the store's folder: results by numbers, no word of anybody
 KEPT = 6
-UNEXPECTED = "the lab ended unexpectedly; see the server's output"
 
 
 class _Stopped(EngineError):
     """Somebody asked it to."""
 
 
-class Working:
+class Working(Background):
     """One grid: under way, stopped, or done. What was worked out is kept, so one that is begun again goes on."""
 
     def __init__(self, talks: Sequence[Talk], cells: Sequence[Cell], folder: Path | None) -> None:
+        super().__init__("lab")
         self.done, self.of = 0, 1
-        self.error: EngineError | None = None
         self._asked = (talks, cells, folder)
         self._found: Lab | None = None
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def is_under_way(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
 
     @property
     def is_stopped(self) -> bool:
         return not self.is_under_way and isinstance(self.error, _Stopped)
 
     def start(self) -> None:
-        if self.is_under_way or self._found is not None:
-            return
-        self._stop.clear()
-        self.error = EngineError(UNEXPECTED)  # until it ends otherwise
-        self._thread = threading.Thread(target=self._work, name="workbench-lab", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """After the part that it is in."""
-        self._stop.set()
-
-    def wait(self, at_most_s: float) -> None:
-        if self._thread is not None:
-            self._thread.join(at_most_s)
+        with self._lock:
+            if not self.is_under_way and self._found is None:
+                self._begin(self._work)
 
     def found(self) -> Lab:
-        """Raises the error that ended it."""
+        """Raises the error that ended it, EngineError while there is nothing."""
         if self._found is None:
-            raise self.error or EngineError(UNEXPECTED)
+            raise self.error or EngineError("the lab has not begun")
         return self._found
 
     def _work(self) -> None:
         talks, cells, folder = self._asked
-        try:
-            self._found = lab(talks, cells, folder, progress=self._told)
-            self.error = None
-        except EngineError as error:
-            self.error = error
+        self._found = lab(talks, cells, folder, progress=self._told)
 
     def _told(self, done: int, of: int) -> None:
         self.done, self.of = done, of
-        if self._stop.is_set() and done < of:
+        if self.is_told_to_stop and done < of:
             raise _Stopped("stopped")
 
 
-_WORKING: OrderedDict[tuple[str, tuple[str, ...], tuple[Cell, ...]], Working] = OrderedDict()
-_ALL = threading.Lock()
+_WORKING: Kept[tuple[str, tuple[str, ...], tuple[Cell, ...]], Working] = Kept(KEPT)
 
 
 def working(store: Store, talks: Sequence[Talk], cells: tuple[Cell, ...]) -> Working:
     """The run of this grid over these conversations: begun by whoever asks for it first."""
-    key = (str(store.path), tuple(each.digest for each in talks), cells)
-    with _ALL:
-        found = _WORKING.get(key)
-        if found is None:
-            found = _WORKING[key] = Working(talks, cells, None if store.readonly else store.path / FOLDER)
-            found.start()
-        _WORKING.move_to_end(key)
-        while len(_WORKING) > KEPT:
-            _, oldest = _WORKING.popitem(last=False)
-            oldest.stop()
-    return found
+
+    def begun() -> Working:
+        made = Working(talks, cells, None if store.readonly else store.path / FOLDER)
+        made.start()
+        return made
+
+    return _WORKING.get((str(store.path), tuple(each.digest for each in talks), cells), begun)
 
 
 def talk(store: Store, scope: Scope) -> Talk:
@@ -154,9 +126,6 @@ def _shape(each: Talk, budget: int, current: str) -> Topology:
 
 def forget() -> None:
     """Drop all of them, and stop those under way."""
-    with _ALL:
-        for each in _WORKING.values():
-            each.stop()
-        _WORKING.clear()
+    _WORKING.forget()
     _talk.cache_clear()
     _shape.cache_clear()

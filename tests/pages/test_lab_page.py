@@ -14,6 +14,7 @@ from sessions.importer import import_recordings
 from sessions.lab import grid, lab
 from sessions.recording import RecordedTurn, Recording
 from workbench import labs, state
+from workbench.components import lab as parts
 from workbench.labs import Working
 from workbench.views.lab import GRIDS
 
@@ -22,7 +23,8 @@ ANA = {"user": "ana", "conv": "house-move"}
 
 
 @pytest.fixture(autouse=True)
-def fresh():
+def fresh(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(parts, "AT_ONCE_S", 60.0)
     labs.forget()
 
 
