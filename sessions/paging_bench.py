@@ -23,25 +23,23 @@ from memory.pages import Page
 from memory.retrieval import Compared, Index, Weighing, fusion
 from sessions.askable_bench import asked_words, fitted
 from sessions.bench import talk as made_up
-from sessions.lab import (
+from sessions.lab_results import RESAMPLES, Result, result
+from sessions.paging import (
     CONTENT,
     END,
     MESSAGELESS,
     ORACLE,
-    RESAMPLES,
     SPREAD,
     Cell,
     Outcome,
     Probe,
     Ranks,
-    Result,
     Talk,
     by_content,
     by_stubs,
     indexed,
     paged,
     promised,
-    result,
     simulated,
     spread,
     stubs_of,

@@ -23,7 +23,8 @@ from memory import show
 from memory.language import terms
 from memory.show import Shown
 from sessions.honesty import EVICTION, MODEL, NOTHING, OWN, Honesty
-from sessions.lab import ASKED_BACK, MESSAGELESS, ORACLE, PAGES_SHARE, Cell, Outcome, Talk, lab, paged
+from sessions.lab import lab
+from sessions.paging import ASKED_BACK, MESSAGELESS, ORACLE, PAGES_SHARE, Cell, Outcome, Talk, paged
 
 FORWARD, REVISITS, MIXED, UNKNOWN = "forward", "revisits", "mixed", "unknown"
 LABELS, WORDS = "labels", "words"

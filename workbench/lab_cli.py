@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.keywords import Ask
-    from sessions.lab import Lab, Talk
+    from sessions.lab_results import Lab
+    from sessions.paging import Talk
 
 SHOWN = 30  # rows
 
@@ -58,8 +59,9 @@ def lab(
 ) -> None:
     """Boundaries, evictions, stubs and budgets side by side: right page at 1, 3, 5, tokens, regret. No model."""
     from memory.stores.sql import default_path
-    from sessions.lab import END, SPREAD, grid
+    from sessions.lab import grid
     from sessions.lab import lab as made_by
+    from sessions.paging import END, SPREAD
     from workbench.labs import FOLDER
 
     talks, labels = _of_files(files, corrected) if files else _of_store(store, user, conversation, quiet=json)
@@ -126,7 +128,7 @@ def funnel(
 def _of_files(files: Sequence[Path], corrected: bool) -> tuple[list[Talk], dict[str, Any]]:
     """Conversations of recordings. LoCoMo stands alone: its labels are of another kind."""
     from sessions.honesty import CORRECTED, RAW
-    from sessions.lab import talk_of, talks_of_locomo
+    from sessions.paging import talk_of, talks_of_locomo
     from sessions.readers import read
     from sessions.recording import Recording
 

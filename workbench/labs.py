@@ -12,7 +12,9 @@ from pathlib import Path
 from memory.errors import EngineError, RecordingError
 from memory.scope import Scope
 from memory.stores.sql import Store
-from sessions.lab import MESSAGELESS, Cell, Lab, Talk, lab, talk_of
+from sessions.lab import lab
+from sessions.lab_results import Lab
+from sessions.paging import MESSAGELESS, Cell, Talk, talk_of
 from sessions.questions import Pinned, file_of, of_conversation, read
 from sessions.replay import identified
 from sessions.topology import Topology, topology

@@ -6,22 +6,10 @@ from memory.errors import BadSetting, RecordingError, UnknownName
 from memory.exchanges import Line
 from memory.pages import Page
 from memory.turns import Turn
-from sessions.lab import (
-    MESSAGE,
-    Cell,
-    Lab,
-    Outcome,
-    Probe,
-    Result,
-    grid,
-    lab,
-    paged,
-    simulated,
-    spread,
-    stubs_of,
-    talk_of,
-)
-from sessions.lab import talk as read
+from sessions.lab import grid, lab
+from sessions.lab_results import Lab, Result
+from sessions.paging import MESSAGE, Cell, Outcome, Probe, paged, simulated, spread, stubs_of, talk_of
+from sessions.paging import talk as read
 from sessions.questions import Pinned
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

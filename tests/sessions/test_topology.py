@@ -6,7 +6,7 @@ import pytest
 
 from memory.errors import UnknownName
 from memory.exchanges import Line
-from sessions.lab import Probe, talk
+from sessions.paging import Probe, talk
 from sessions.topology import FORWARD, MIXED, REVISITS, UNKNOWN, Tried, topology
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

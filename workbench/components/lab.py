@@ -11,7 +11,8 @@ import streamlit as st
 
 from sessions.funnel import STAGES, Asked, Funnel
 from sessions.honesty import Honesty
-from sessions.lab import ORACLE, Result
+from sessions.lab_results import Result
+from sessions.paging import ORACLE
 from sessions.topology import LABELS, UNKNOWN, Topology
 from workbench import live, state
 from workbench.components.bars import Bar, bars

@@ -12,7 +12,9 @@ from typing import Any
 from memory import show
 from memory.errors import UnknownName
 from memory.show import Shown
-from sessions.lab import CONTENT, MESSAGELESS, MODELLESS, ORACLE, Cell, Lab, Result, grid, interval
+from sessions.lab import grid
+from sessions.lab_results import Lab, Result, interval
+from sessions.paging import CONTENT, MESSAGELESS, MODELLESS, ORACLE, Cell
 
 Metric = Callable[[Result], float]
 BUDGETS = (2_000, 4_000, 8_000)

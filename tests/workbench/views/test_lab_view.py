@@ -3,7 +3,8 @@
 import pytest
 
 from memory.errors import UnknownName
-from sessions.lab import Cell, Lab, Outcome, Result
+from sessions.lab_results import Lab, Result
+from sessions.paging import Cell, Outcome
 from workbench.charts import scatter
 from workbench.views.lab import GRIDS, METRICS, lab_view
 
