@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from math import exp, fsum, log
 from typing import NamedTuple
 
@@ -91,7 +92,7 @@ class Corpus:
         return f"<Corpus of {len(self)} pages, {len(self._frequency)} words>"
 
     def add(self, words: PageWords) -> None:
-        keys = frozenset(word.key for word in _read(words).words)
+        keys = frozenset(word.key for word in _said_words(words))
         old = self._pages.get(words.page, frozenset())
         self._frequency.update(keys - old)
         self._frequency.subtract(old - keys)
@@ -116,13 +117,13 @@ def heuristic(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     """Dates, quoted titles, numbers and capitalised words of the first four turns (the preprint's)."""
     opening = PageWords(words.page, words.texts[:4])
     found = [_unpadded(match[0]) for text in _said(opening) for match in _STRIKING.finditer(text)]
-    found.extend(word.text for word in _read(opening).words if word.alone and word.chinese)
+    found.extend(word.text for word in _said_words(opening) if word.alone and word.chinese)
     return _keywords(found, MOST)
 
 
 def tfidf(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     """Single words that are frequent here and rare on the other pages."""
-    said = _read(words).words
+    said = _said_words(words)
     singles = {word.key: word for word in said if word.alone}
     times = Counter(word.key for word in said)
     pages = corpus.others(words.page) + 2
@@ -147,14 +148,14 @@ def telling(words: PageWords, corpus: Corpus, most: int) -> tuple[str, ...]:
 
 def _ranked(words: PageWords, corpus: Corpus) -> list[_Phrase]:
     weights = _weights(words, corpus)
-    scored = [(score, p) for p in _read(words).phrases if (score := _score(p.keys, weights)) > 0]
+    scored = [(score, p) for p in _phrases(words) if (score := _score(p.keys, weights)) > 0]
     scored.sort(key=lambda each: -each[0])  # stable: the first said wins a tie
     return [phrase for _, phrase in scored]
 
 
 def random(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     """The baseline: any words of the page, the same ones each time."""
-    singles = sorted({word.text for word in _read(words).words if word.alone})
+    singles = sorted({word.text for word in _said_words(words) if word.alone})
     chance.Random(words.page).shuffle(singles)
     return _keywords(singles, MOST_PHRASES)
 
@@ -162,7 +163,7 @@ def random(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
 def hybrid(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     """The preprint's heuristic, and in front of it one phrase that tells the page from all others."""
     weights = _weights(words, corpus)
-    own = [p for p in _read(words).phrases if not any(corpus.key_df(key, words.page) for key in p.keys)]
+    own = [p for p in _phrases(words) if not any(corpus.key_df(key, words.page) for key in p.keys)]
     scored = sorted(own, key=lambda p: -_score(p.keys, weights))  # stable: the first said wins a tie
     telling = [p.text for p in scored if _score(p.keys, weights) > 0]
     return _keywords((*telling[:1], *heuristic(words, corpus), *telling[1:2]), MOST) or rarity(words, corpus)
@@ -338,7 +339,8 @@ def _most_telling(text: str) -> tuple[float, str]:
 
 
 def _telling(sentence: str) -> float:
-    return fsum(log(1 / word.share) for word in set(_read_turn(sentence).words))  # exact: a set has no order
+    said = set(chain.from_iterable(_stretches(sentence)))
+    return fsum(log(1 / word.share) for word in said)  # exact: a set has no order
 
 
 def _one_line(text: str, limit: int = DESCRIPTION) -> str:
@@ -368,20 +370,13 @@ class _Phrase(NamedTuple):
     keys: tuple[Key, ...]
 
 
-class _Reading(NamedTuple):
-    """A turn or a page."""
-
-    words: list[_Word]
-    phrases: list[_Phrase]
-
-
 def _weights(words: PageWords, corpus: Corpus) -> dict[Key, float]:
     """What each word of this page is worth: how often it is said here, times how rarely elsewhere.
 
     "Elsewhere" is the other pages and, behind them, some supposed pages of general language. With idf alone the
     first pages of a conversation get the words that every later page has too: hit@1 .23 instead of .33.
     """
-    said = _read(words).words
+    said = _said_words(words)
     times = Counter(word.key for word in said)
     others = corpus.others(words.page)
     weights = dict.fromkeys(times, 0.0)
@@ -402,18 +397,17 @@ def _score(keys: tuple[Key, ...], weights: Mapping[Key, float]) -> float:
 
 
 @lru_cache(maxsize=32)
-def _read(words: PageWords) -> _Reading:
-    turns = [_read_turn(text) for text in _said(words)]
-    return _Reading([w for turn in turns for w in turn.words], [p for turn in turns for p in turn.phrases])
+def _said_words(words: PageWords) -> list[_Word]:
+    return [word for text in _said(words) for stretch in _stretches(text) for word in stretch]
+
+
+@lru_cache(maxsize=32)
+def _phrases(words: PageWords) -> list[_Phrase]:
+    """Not read along with the words: of the pages that a page is compared with, only the words are asked for."""
+    return [phrase for text in _said(words) for stretch in _stretches(text) for phrase in _runs(stretch)]
 
 
 @lru_cache(maxsize=4_096)
-def _read_turn(text: str) -> _Reading:
-    stretches = _stretches(text)
-    phrases = [phrase for stretch in stretches for phrase in _runs(stretch)]
-    return _Reading([word for stretch in stretches for word in stretch], phrases)
-
-
 def _stretches(text: str) -> list[list[_Word]]:
     """The words of `text` between noise words and punctuation marks."""
     found: list[list[_Word]] = [[]]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memory import show
@@ -141,7 +141,7 @@ def confusion(
     kept = sorted(pages, key=lambda each: each.page)[-at_once:]
     tried = _Tried(kept, stub_tokens)
     outlooks = tuple(tried.outlook(each.page) for each in kept)
-    pairs = tuple(tried.with_suggestion(pair, outlooks) for pair in tried.pairs(outlooks)[:most])
+    pairs = tuple(tried.told(pair, outlooks) for pair in tried.pairs(outlooks)[:most])
     return Confusion(outlooks, pairs, len(pages) - len(kept))
 
 
@@ -187,7 +187,7 @@ class _Tried:
         fits = self.shelf.fits(sentence)
         if page in fits:
             once = [term for term in sentence if self.often[page][term] < 2]
-            fits[page] -= sum(self.shelf.fits((term,)).get(page, 0.0) for term in once)
+            fits[page] -= sum(self.shelf.idf(term) for term in once if page in self.shelf.holders(term))
         best = max(fits, key=lambda number: (round(fits[number], 9), number), default=0)
         return best if best and fits[best] > 1e-9 else 0
 
@@ -204,15 +204,16 @@ class _Tried:
         for (page, other), n in lost.items():
             back = lost.get((other, page), 0)
             if (n, page) >= (back, other):  # each pair once, from the side that loses more
-                worst[page, other] = Pair(page, other, n, back, self._shared(page, other))
+                worst[page, other] = Pair(page, other, n, back, ())
         return sorted(worst.values(), key=lambda p: (-p.lost - p.back, -p.lost, p.page, p.other))
 
     def _shared(self, page: int, other: int) -> tuple[str, ...]:
         others = set(terms(",".join(self.by_page[other].keywords)))
         return tuple(keyword for keyword in self.by_page[page].keywords if not others.isdisjoint(terms(keyword)))
 
-    def with_suggestion(self, pair: Pair, outlooks: Sequence[Outlook]) -> Pair:
-        return Pair(pair.page, pair.other, pair.lost, pair.back, pair.shared, self._suggestion(pair, outlooks))
+    def told(self, pair: Pair, outlooks: Sequence[Outlook]) -> Pair:
+        """With what the two share and what tells them apart: asked of the few that are shown."""
+        return replace(pair, shared=self._shared(pair.page, pair.other), suggestion=self._suggestion(pair, outlooks))
 
     def _suggestion(self, pair: Pair, outlooks: Sequence[Outlook]) -> Suggestion | None:
         """The phrase of the page, with no word of the other page, with which most of its sentences find it."""

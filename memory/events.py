@@ -435,32 +435,42 @@ def decode(kind: str, body: str | bytes, kind_version: int = 1) -> tuple[Body, d
         )
     try:
         raw = orjson.loads(body)
-        readers = _readers(cls)
-        extra = {name: value for name, value in raw.items() if name not in readers}
-        known = {}
-        for name in (name for name in raw if name in readers):
-            try:
-                known[name] = readers[name](raw[name])
-            except _UnknownField:  # somewhere inside: the whole value is kept, for that is what `encode` writes back
-                known[name], extra[name] = _readers(cls, tolerant=True)[name](raw[name]), raw[name]
-        return cls(**known), extra
+        try:
+            return read(cls, raw), {}
+        except _UnknownField:
+            return _with_unknown(cls, raw)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreDamaged(f"an event of kind {kind} cannot be read: {error}; body {str(body)[:120]!r}") from error
 
 
 class _UnknownField(KeyError):
-    """A record inside a record has a field that this program does not know."""
+    """A record, or one inside it, has a field that this program does not know."""
+
+
+def _with_unknown(cls: type[Body], raw: Mapping[str, Any]) -> tuple[Body, dict[str, Any]]:
+    readers = _readers(cls)
+    extra = {name: value for name, value in raw.items() if name not in readers}
+    known = {}
+    for name in (name for name in raw if name in readers):
+        try:
+            known[name] = readers[name](raw[name])
+        except _UnknownField:  # somewhere inside: the whole value is kept, for that is what `encode` writes back
+            known[name], extra[name] = _readers(cls, tolerant=True)[name](raw[name]), raw[name]
+    return cls(**known), extra
 
 
 _Reader = Callable[[Any], Any]
 _READERS: dict[tuple[type, bool], dict[str, _Reader]] = {}
+_UNLIKE: dict[type, tuple[str, ...]] = {}  # by class its fields that are something else than their JSON value: few
 
 
 def _readers(cls: type, *, tolerant: bool = False) -> dict[str, _Reader]:
     known = _READERS.get((cls, tolerant))
     if known is None:
         hints = get_type_hints(cls)
-        known = _READERS[cls, tolerant] = {f.name: _reader(hints[f.name], tolerant) for f in fields(cls)}
+        known = {f.name: _reader(hints[f.name], tolerant) for f in fields(cls)}
+        _UNLIKE[cls] = tuple(name for name, reader in known.items() if reader is not _same)
+        _READERS[cls, tolerant] = known
     return known
 
 
@@ -491,8 +501,12 @@ def _reader(hint: Any, tolerant: bool) -> _Reader:
 def read(cls: type[T], raw: Mapping[str, Any], *, tolerant: bool = False) -> T:
     """A frozen record of `cls` from its JSON form; fields left out take their defaults."""
     readers = _readers(cls, tolerant=tolerant)
-    if unknown := raw.keys() - readers.keys():
+    if not raw.keys() <= readers.keys():
         if not tolerant:
-            raise _UnknownField(f"{cls.__name__} has no field {min(unknown)}")
-        raw = {name: value for name, value in raw.items() if name not in unknown}
-    return cls(**{name: readers[name](value) for name, value in raw.items()})
+            raise _UnknownField(f"{cls.__name__} has no field {min(raw.keys() - readers.keys())}")
+        raw = {name: value for name, value in raw.items() if name in readers}
+    known = dict(raw)
+    for name in _UNLIKE[cls]:
+        if name in known:
+            known[name] = readers[name](known[name])
+    return cls(**known)

@@ -44,12 +44,17 @@ class Shelf:
         """By page, how many different words its bookmark shares with the message; pages with none left out."""
         return Counter(chain.from_iterable(self.holders(term) for term in set(terms(message))))
 
+    def idf(self, term: str) -> float:
+        """How much a bookmark's holding it tells: the fewer others do, the more. 0 where none does."""
+        holders = self.holders(term)
+        return log(1 + len(self) / len(holders)) if holders else 0.0
+
     def fits(self, asked: Iterable[str]) -> dict[int, float]:
         """By page, the idf of these terms on its bookmark, summed; pages that hold none left out."""
         found: dict[int, float] = {}
         for term in dict.fromkeys(asked):
             if holders := self.holders(term):
-                idf = log(1 + len(self) / len(holders))
+                idf = self.idf(term)
                 for page in holders:
                     found[page] = found.get(page, 0.0) + idf
         return found
