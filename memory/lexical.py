@@ -207,6 +207,7 @@ class TextIndex:
         self._timely: array[int] = array("b")  # 1: the turn tells a time
         self._asking: array[int] = array("b")  # 1: it ends with a question
         self._on_page: dict[int, set[str]] = {}  # page -> the terms of its turns
+        self._overlaps: dict[tuple[int, int], float] = {}  # of pages that were compared since the last turn came
         self._cjk: Counter[int] = Counter()  # page -> its turns in Chinese, Japanese or Korean, less the others
         self._layout: Layout | None = None
         self._spreads: dict[str, _Spread] = {}  # of terms that were asked for since the last turn came
@@ -239,9 +240,13 @@ class TextIndex:
 
     def overlap(self, page: int, other: int) -> float:
         """0..1: the terms that two pages share, of all that either has."""
-        one, two = self._on_page[page], self._on_page[other]
-        shared = len(one & two)
-        return shared / ((len(one) + len(two) - shared) or 1)
+        pair = (page, other) if page < other else (other, page)
+        found = self._overlaps.get(pair)
+        if found is None:
+            one, two = self._on_page[page], self._on_page[other]
+            shared = len(one & two)
+            found = self._overlaps[pair] = shared / ((len(one) + len(two) - shared) or 1)
+        return found
 
     def add(self, page: int, turn: int, text: str, label: str = "") -> None:
         """Index a turn, or a piece of a long one, on its page.
@@ -255,6 +260,7 @@ class TextIndex:
             self._check_repeat(page, turn, label + text)
             return
         own = terms(label) + terms(text)
+        self._overlaps.clear()
         self._on_page.setdefault(page, set()).update(own)
         self._cjk[page] += 1 if is_cjk(text) else -1
         self._pages.append(page)

@@ -10,7 +10,6 @@ only moves recalls by content (top-k, cut-offs) shows in the questions, not in t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -19,7 +18,6 @@ from memory import show
 from memory.errors import BadSetting
 from memory.events import PromptAssembled
 from memory.finder import VectorSource
-from memory.prompt import Message
 from memory.settings import Settings, described
 from memory.show import Shown, small
 from sessions.pinned import Moved, Outcome
@@ -286,6 +284,7 @@ def figures(replayed: Replay, price: float | None = None) -> Figures:
 
 
 Part = tuple[str, str, tuple[int | str, ...]]  # section, role, words: a page's number changes with the boundaries
+WHERE = {section: section for section in ("stubs", "system", "facts", "recalled")}  # all else was said
 
 
 def _turns(before: Replay, after: Replay) -> Iterator[TurnEffect]:
@@ -303,14 +302,13 @@ def prompts_of(replayed: Replay) -> dict[int, PromptAssembled]:
 
 def _parts(prompt: PromptAssembled | None, replayed: Replay) -> dict[Part, int]:
     """What the model reads, with its tokens; words that the replay made are compared as words."""
-    found: Counter[Part] = Counter()
+    found: dict[Part, int] = {}
     made = replayed.texts
-    for row in prompt.messages if prompt else ():
-        message = Message.of_row(row)
-        words, section = tuple(made.get(part, part) for part in message.parts), message.section
-        where = section if section in ("stubs", "system", "facts") else "recalled" if section == "recalled" else "said"
-        found[where, message.role, words] += message.tokens
-    return dict(found)
+    # A row as Message.of_row reads it; hundreds of prompts have tens of thousands of them, and a slider waits.
+    for role, section, _, tokens, _, _, *words in prompt.messages if prompt else ():
+        part = WHERE.get(section, "said"), role, tuple([made.get(each, each) for each in words])
+        found[part] = found.get(part, 0) + tokens
+    return found
 
 
 def _turn(a: Step, b: Step, x: Mapping[Part, int], y: Mapping[Part, int]) -> TurnEffect:

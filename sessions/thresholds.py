@@ -30,6 +30,7 @@ WINDOW, RECALLABLE, LOST = "window", "recall", "lost"  # where the answer is
 MOST_NEEDLESS = 40  # messages that need nothing, evenly spread
 MOST_ASKED = 300  # questions; the last ones
 RANKS, BINS = 12, 20  # of a histogram
+RANKED = 25  # pages a question: the most that a recall may bring, and those that nearly came
 NEEDLESS_COST = 0.1  # of a page, where a question missed costs 1
 GRID = {
     "recall_k": tuple(float(k) for k in range(1, 11)),
@@ -65,7 +66,7 @@ class Asked:
     conversation: str
     resident: bool  # all that answers it stands in the window
     missing: tuple[int, ...]  # pages with evidence that had left
-    candidates: tuple[Candidate, ...]  # best first, without near-duplicates of a better one
+    candidates: tuple[Candidate, ...]  # the best RANKED, without near-duplicates of a better one
     coverage: float  # of the best: what min_coverage is compared with
     margin: float | None  # the same of min_margin; None: no vectors spoke
     least_margin: float | None = None  # a lower limit that holds in its place: question and page in two scripts
@@ -76,7 +77,7 @@ class Asked:
 
     @property
     def place(self) -> int:
-        """Of the first page with evidence, from 1; 0: none is ranked."""
+        """Of the first page with evidence, from 1; 0: it is none of the best."""
         return next((n for n, each in enumerate(self.candidates, 1) if each.relevant), 0)
 
     def passes(self, min_coverage: float, min_margin: float) -> bool:
@@ -329,7 +330,7 @@ class _Desk:
         holders = {p.number for turn in each.evidence for p in state.pages_of(turn)}
         gone = {page.number for page in state.evicted}
         missing = tuple(sorted(holders & gone))
-        ranking = self._finder.rank(each.question, max(1, len(gone)), self._settings, among=gone)
+        ranking = self._finder.rank(each.question, RANKED, self._settings, among=gone)
         limits = ranking.thresholds
         margin = limits.get("best_margin_way_to_1") if self._has_vectors else None
         return Asked(

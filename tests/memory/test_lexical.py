@@ -109,6 +109,15 @@ def test_a_miss_says_why() -> None:
     ]
 
 
+def test_what_two_pages_share_is_of_what_they_say_by_now() -> None:
+    index = TextIndex()
+    index.add(1, 1, "peanut allergy")
+    index.add(2, 2, "peanut butter")
+    assert index.overlap(1, 2) == index.overlap(2, 1) == pytest.approx(1 / 3)
+    index.add(2, 3, "allergy")
+    assert index.overlap(1, 2) == pytest.approx(2 / 3)
+
+
 def test_candidates_can_be_limited() -> None:
     index = index_of(TURNS)
     assert pages(index.search("peanuts", k=3, among={1, 3})) == []
