@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from memory.language import HAN, is_cjk
+from memory.language import HAN, is_cjk, simplified
 
 USER = "user"
 
@@ -222,7 +222,7 @@ def attribute_of(noun: str) -> str:
     >>> attribute_of("Overall budget"), attribute_of("总预算"), attribute_of("new desk lamp"), attribute_of("mum")
     ('budget', 'budget', 'desk lamp', 'mother')
     """
-    plain = _AMERICAN.sub(r"\1ur", " ".join(noun.lower().split()))
+    plain = _AMERICAN.sub(r"\1ur", " ".join(simplified(noun).lower().split()))
     plain = plain.removesuffix("的") if len(plain) > 1 else plain
     if plain in ATTRIBUTES:
         return ATTRIBUTES[plain]

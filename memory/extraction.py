@@ -19,9 +19,9 @@ from memory import phrases_chinese, phrases_english
 from memory.attributes import EPISODIC, USER, attribute_of, entry, is_single, known_noun, mostly_chinese, topic_of
 from memory.errors import BadMessage
 from memory.extraction_chinese import find_chinese
-from memory.extraction_english import Found, find_english
+from memory.extraction_english import Found, find_english, read_as
 from memory.facts import Candidate
-from memory.language import is_cjk, sentences
+from memory.language import as_written, is_cjk, sentences, simplified
 from memory.relations import relation_in
 from memory.saidtime import MONTHS, holds_in, times_in
 from memory.tokens import clip, count
@@ -55,6 +55,7 @@ _ADVICE = re.compile(
     r"|every|enjoy|have fun|be)\b|to (?!.*\b(?:me|my|i|us|our)\b))",
     re.IGNORECASE,
 )
+_ENGLISH_TOO = re.compile(r"\b(?:I|[Mm]y)\b")
 _KEEP = re.compile("[记重]|忘了|忘记|[Rr]emember|forget|mind|[Nn]ote|know|[Ww]rite")
 _DATES = ("date", "day", "deadline", "appointment", "birthday", "report", "time", "opening")
 _SETTLED = frozenset(
@@ -87,11 +88,14 @@ def candidates(
     own = own_words(text[:READ])
     if not own.strip():
         return [], "injected text"
+    read = simplified(own) if is_cjk(own) else read_as(own)
     if role == "tool":
-        return _plain_statements(own)
-    if _small_talk(own):
+        found, reason = _plain_statements(read)
+        return _as_written(found, read, own), reason
+    if _small_talk(read):
         return [], "small talk"
-    found, reason = _drawn(own, speaker, said_at, before)
+    found, reason = _drawn(read, speaker, said_at, simplified(before))
+    found = _as_written(found, read, own)
     if len(text) > READ:
         reason = f"only the first {READ:,} of {len(text):,} characters were read"
     return _distinct(found), reason if len(text) > READ or not found else ""
@@ -108,6 +112,26 @@ def own_words(text: str) -> str:
     for marks in (_INJECTED, _QUOTED):
         text = marks.sub(lambda m: "\n" + " " * (len(m[0]) - 2) + "\n" if len(m[0]) > 1 else " ", text)
     return text
+
+
+def _as_written(found: list[Candidate], read: str, own: str) -> list[Candidate]:
+    """In the speaker's own words, where the forms read them in other letters of the same number."""
+    if read == own:
+        return found
+    return [_in_own_letters(each, read, own) for each in found]
+
+
+def _in_own_letters(each: Candidate, read: str, own: str) -> Candidate:
+    def written(words: str) -> str:
+        return as_written(words, read, own, each.start)
+
+    text = each.text
+    for part in (*_PARTS.findall(text), each.value, each.subject):
+        text = text.replace(part, written(part)) if part else text
+    return replace(each, text=text, value=written(each.value), subject=written(each.subject))
+
+
+_PARTS = re.compile(r"^[^“]+(?=[.。]$)|(?<=“)[^”…]+")
 
 
 def _small_talk(text: str) -> bool:
@@ -139,8 +163,12 @@ def _drawn(text: str, speaker: str, said_at: datetime, before: str) -> tuple[lis
         earlier = f"{before[-300:]} {text[max(0, start - 300) : start]}"
         if chinese:
             seen, reason, whose = find_chinese(sentence, earlier, whose)
+            if not reason and _ENGLISH_TOO.search(sentence):
+                seen += find_english(sentence, earlier, speaker)[0]
         else:
             seen, reason = find_english(sentence, earlier, speaker)
+            if not reason and "我" in sentence:  # 我叫Ana, I am allergic to 花生
+                seen += find_chinese(sentence, earlier)[0]
         keep, asked_to_keep = _asked_to_keep(sentence, chinese=chinese, before=asked_to_keep)
         weight = 1.0 if keep else 0.0
         new = [_candidate(each, text, start, said_at, weight, chinese=chinese) for each in seen]

@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 _SUBJECT = re.compile(
-    r"(?P<i>[Ii]|[Ww]e)(?=['’ ])"
+    r"(?P<i>[Ii](?=['’ ]|(?:m|ve) )|[Ww]e(?=['’ ]))"
     r"|(?:[Mm]y|[Oo]ur) (?P<kin>(?:older |younger |little |big |twin |elder |best |close |old )?[a-z]+(?:-in-law)?)"
     r"(?:,? (?P<name>[A-Z][\w’-]+))?,?(?=['’ ])"
     r"|(?P<who>[A-Z][\w-]+(?: [A-Z][\w-]+){0,2})(?=['’ ](?!(?:t|ll|d|re|ve)\b))"
@@ -45,10 +45,10 @@ _OF_OTHERS = frozenset(
     {"home city", "employer", "likes", "allergy", "age", "job", "diet", "hometown", "prefers", "eats", "drinks"}
 )
 _PERSONAL = re.compile(
-    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b|['’]s\b|s (?:in|at)\b|\bis\b|ves?\b|ates\b|kes\b"
+    r"\b(?:[Ii]|[Ii](?:m|ve)|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b|['’]s\b|s (?:in|at)\b|\bis\b|ves?\b|ates\b|kes\b"
     r"|\bbe\b|\bturn|\bstart|\bbegin|\bmore\b|\bfor\b"
 )
-_I_AM = re.compile(rf"(?:['’]m| am) {say.NAME}(?=\s*(?:[.,!;:—–)-]|$)|\s+(?:and|from|by)\b)")
+_I_AM = re.compile(rf"(?:['’]?m| am) {say.NAME}(?=\s*(?:[.,!;:—–)-]|$)|\s+(?:and|from|by)\b)")
 _TOLD = re.compile(r"\W*(?:[\w ]{1,20}[!,.] )?(?:do|did) you know(?: that)? (?=I\b|my\b)", re.IGNORECASE)
 _NAMED = re.compile(rf"(?:this is|it['’]s) {say.NAME}(?: here)?(?=[.,!]|$)")
 _NOT_BUT = re.compile(r"(?:not|no longer) (?P<old>[^,;]{1,40}?),? but (?:rather |now )?(?P<new>.+)", re.IGNORECASE)
@@ -62,8 +62,8 @@ _STATIVE = re.compile(
 )
 # "in a small flat in Leeds" is Leeds; "on the third floor" is nowhere
 _DWELLING = re.compile(r"(?:an?|the|my|our) (?:[a-z][\w-]* ){1,4}(?:in|near|of|outside|called) (?=[A-Z])")
-_TOWN = re.compile(r"(?:the )?[A-Z]")
-_PLACE = re.compile(r"(?:[A-Z0-9]|(?:an?|the) )")
+_TOWN = re.compile(r"(?:the )?[A-Z\u4e00-\u9fff]")
+_PLACE = re.compile(r"(?:[A-Z0-9\u4e00-\u9fff]|(?:an?|the) )")
 _CORRECTABLE = re.compile(
     r"\b((?:[a-z-]+ )?(?:budget|date|day|name|age|address|number|price|rent|deposit|deadline|salary|time|birthday|email"
     r"|city|goal|height|weight|limit))\b"
@@ -73,6 +73,30 @@ _DETERMINER = (
 )
 _OF_ANYTHING = re.compile(rf"(?:{_DETERMINER} )?(?:day|date|time|number)$")  # the day is no attribute of anybody
 _LEADS_TO_CORRECTION = re.compile(r"\b(?:actually|correction|sorry|wait|no|nope)\b", re.IGNORECASE)
+
+
+_MARK_IN_NAME = re.compile(r"(?<=[A-Z]{2})!(?=[A-Z][a-z])|(?<=\w)\.(?=(?:com|org|net|de|io|ai|co|uk|js|dev|app|tv)\b)")
+_LETTERS = {"!": "ǃ", ".": "ꞏ"}  # that look like them
+
+
+def read_as(text: str) -> str:
+    """The text as the forms read it, of the same length: names with capitals where the writer used none at all, and
+    a mark inside a name (FRITZ!Box, booking.com) as a letter.
+
+    >>> read_as("i live in berlin, not in fear"), read_as("I own a FRITZ!Box.")
+    ('i live in Berlin, not in fear', 'I own a FRITZǃBox.')
+    """
+    text = _MARK_IN_NAME.sub(lambda m: _LETTERS[m[0]], text)
+    low = text.lower()
+    if not (text == low or (text == text.upper() and " " in text.strip())) or len(low) != len(text):
+        return text
+    for frame in say.NAME_FOLLOWS:
+        low = frame.sub(lambda m: m[0][: m.start("v") - m.start()] + _capitals(m["v"]), low)
+    return say.NAMES_ANYWHERE.sub(lambda m: m[0].capitalize(), low)
+
+
+def _capitals(name: str) -> str:
+    return " ".join(word.capitalize() for word in name.split(" "))
 
 
 def find_english(sentence: str, earlier: str = "", speaker: str = "") -> tuple[list[Found], str]:
@@ -289,12 +313,12 @@ def _topics(body: str, start: int) -> Iterator[Found]:
 def _owned(m: re.Match[str]) -> list[Found]:
     """my budget is 8000; my sister's name is Mia; my sister's birthday is 3 May; my brother is called Tom."""
     noun, part = m["a"], m["b"]
+    if part and attribute_of(noun) not in KIN | PETS:
+        noun, part = f"{noun}'s {part}", ""  # my driver's license
     attribute, subject = attribute_of(noun), USER
     if noun.lower().endswith("ones"):
         return []
     if part and part != "name":
-        if attribute not in KIN | PETS:
-            return []
         subject, attribute = f"user's {attribute}", attribute_of(part)
     elif attribute in KIN | PETS and not (
         part or re.search(r"called|named", m[0][: m.start("v") - m.start()]) or _capital(m["v"])

@@ -130,6 +130,41 @@ def is_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
 
 
+def simplified(text: str) -> str:
+    """Chinese in simplified characters, each in its place: as long as before. What is simplified already stays.
+
+    >>> simplified("我對 GPT 感興趣")
+    '我对 GPT 感兴趣'
+    """
+    # GB 2312 has but a dozen traditional characters: what is written in it needs no table, which takes a while to load.
+    if all(_in_gb2312(run) for run in _HAN.findall(text)):
+        return text
+    return text.translate(_simplified_map())
+
+
+def _in_gb2312(run: str) -> bool:
+    try:
+        run.encode("gb2312")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@cache
+def _simplified_map() -> dict[int, str]:
+    _import_jieba()
+    from wordfreq.chinese import SIMPLIFIED_MAP
+
+    found: dict[int, str] = SIMPLIFIED_MAP
+    return found
+
+
+def as_written(words: str, read: str, text: str, start: int = 0) -> str:
+    """`words` of `read` as they stand in `text`, of which it is a reading of the same length; where not, unchanged."""
+    at = read.find(words, start) if words else -1
+    return text[at : at + len(words)] if at >= 0 else words
+
+
 def sentences(text: str) -> list[tuple[int, int]]:
     """Spans `[start, end)` of the sentences, English or Chinese, without the blanks around them."""
     cuts = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memory.language import is_cjk
+from memory.language import as_written, is_cjk, simplified
 
 RECALL, CORRECT, FORGET, REMEMBER = "recall", "correct", "forget", "remember"
 LONGEST = 300  # characters; whoever writes more says more than one thing
@@ -37,17 +37,18 @@ def asked(message: str) -> Act | None:
     """What the message asks of the memory; None where it asks something else, or may.
 
     >>> asked("What do you remember about the budget?")
-    Act(kind='recall', about='the budget', value='', old='', fact=0, clear=True, chinese=False)
+    Act(kind='recall', about='the budget', value='', old='', fact=0, clear=True, more=(), chinese=False)
     >>> asked("Forget it, let's go on.") is None
     True
     """
     said = " ".join(message.split())
     if not said or len(said) > LONGEST:
         return None
-    plain = _SHORT.sub(lambda m: _AT_LENGTH[m[0].lower()], said)
-    for each, words in (*((f, said) for f in (_CHINESE if is_cjk(said) else ())), *((f, plain) for f in _ENGLISH)):
+    plain, read = _SHORT.sub(lambda m: _AT_LENGTH[m[0].lower()], said), simplified(said)
+    for each, words in (*((f, read) for f in (_CHINESE if is_cjk(said) else ())), *((f, plain) for f in _ENGLISH)):
         if (act := each(words)) is not None:
-            return act
+            about, value, old = (as_written(part, read, said) for part in (act.about, act.value, act.old))
+            return replace(act, about=about, value=value, old=old) if read != said else act
     return None
 
 

@@ -60,10 +60,13 @@ JOBS = (
     "|undergraduate|postgraduate|PhD student|housewife|househusband|homemaker|stay-at-home (?:mum|mom|dad)"
 )
 LIKE = r"likes?|loves?|enjoys?|adores?|(?:am|is|are) (?:a (?:big |huge )?fan of|fond of|into|crazy about|keen on)"
-MY_NOUN = r"(?P<a>[A-Za-z][\w'’-]*(?: [\w'’-]+){0,4}?)"
+MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_NOUN_WORD = r"(?:(?!['’]s\b)[\w'’-])"  # whose it is stands apart: "my sister's name"
+MY_NOUN = rf"(?P<a>[A-Za-z\u4e00-\u9fff]{_NOUN_WORD}*(?: {_NOUN_WORD}+){{0,4}}?)"
 
 
 def _form(hints: str, pattern: str, attribute: str, kind: str = "fact", **more: object) -> Form:
+    pattern = pattern.replace("['’]", "['’]?")  # "im", "dont": people leave it out
     flags = re.IGNORECASE if "(?P<v>[A-Z]" not in pattern else re.NOFLAG
     return Form(tuple(hints.split("|")), re.compile(pattern, flags), attribute, kind, **more)  # type: ignore[arg-type]
 
@@ -75,10 +78,10 @@ PREDICATES: tuple[Form, ...] = (
     _form("called|named", rf"{BE}{ADV} (?:called|named) {NAME}", "name", check="name"),
     _form("call me|calls me", rf" calls? me {NAME}", "nickname", check="name"),
     _form("years old|years of age|year old", rf"{BE}{ADV} (?P<v>\d{{1,3}}) years? (?:old|of age)", "age"),
-    _form("'m |am |’m |is |'s |’s |turn", rf"(?:{BE}{ADV}|{HAVE}{ADV} turn(?:s|ed|ing)?) (?P<v>\d{{1,3}})(?=[.,!;]|$| and\b| this| today| next)", "age"),
-    _form("'m |am |’m |is |'s |’s |are ", rf"{BE}{ADV} (?:an?|the) (?P<v>(?:[\w-]+ ){{0,4}}?(?:{JOBS})s?)\b(?! of (?:mine|yours))", "job"),
+    _form("'m |am |’m |im |is |'s |’s |turn", rf"(?:{BE}{ADV}|{HAVE}{ADV} turn(?:s|ed|ing)?) (?P<v>\d{{1,3}})(?=[.,!;]|$| and\b| this| today| next)", "age"),
+    _form("'m |am |’m |im |is |'s |’s |are ", rf"{BE}{ADV} (?:an?|the) (?P<v>(?:[\w-]+ ){{0,4}}?(?:{JOBS})s?)\b(?! of (?:mine|yours))", "job"),
     _form("work", rf"{NEG}{HAVE}{ADV} (?:been )?work(?:s|ed|ing)?{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
-    _form("'m work|am work|is work|’m work|’s work|'s work", rf"{BE}{ADV} working{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
+    _form("'m work|im work|am work|is work|’m work|’s work|'s work", rf"{BE}{ADV} working{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
     _form("work", rf"{NEG}(?:{HAVE}|{BE.replace('neg', 'neg2')}){ADV} (?:been )?(?:working|works?|(?<=ve )worked|(?<=has )worked){ADV} (?:at|for) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="place"),
     _form("job|position|internship|employed|hired", rf"(?:{HAVE}{ADV} (?:accepted|got|took|started|landed|found|have) an? (?:new )?(?:job|position|internship)|{BE}{ADV} (?:employed|hired)) (?:at|with|by|as|in) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="name"),
     _form("live|living|lives|reside", rf"(?:{NEG}{HAVE}{ADV} (?:lived?|lives|reside[sd]?|been living)|{BE.replace('neg', 'neg2')}{ADV} living)(?: here)?{ADV} (?:in|at|near) (?P<v>[^.!?;\n]{{2,60}})", "home city", check="place"),
@@ -88,6 +91,7 @@ PREDICATES: tuple[Form, ...] = (
     _form("from", rf"(?:{BE}{ADV}(?: originally)? from| (?:originally )?comes? from| grew up in| (?:was|were) raised in) (?P<v>[A-Z][^.!?;\n]{{1,50}})", "hometown", check="place"),
     _form("grew up|raised", r" (?:grew up|was raised|were raised) in (?P<v>[A-Z][^.!?;\n]{1,50})", "hometown", check="place"),
     _form("born", r" (?:was|were) born (?:on|in) (?P<v>[^.!?;\n]{3,50})", "birthday", check="date"),
+    _form("born", rf" (?:was|were) born in (?P<v>(?:{MONTHS})(?: \d{{4}})?)\b", "birthday"),
     _form("born", r" (?:was|were) born (?:in|at) (?P<v>[A-Z][^.!?;\n]{1,50})", "place of birth", check="place"),
     _form("married to|engaged to", rf"{BE}{ADV} (?:married|engaged) to (?P<v>[^.!?;,\n]{{2,50}})", "spouse", check="name"),
     _form("married|single|divorced|engaged|widowed", rf"(?:{BE}{ADV}| got) (?P<v>married|single|divorced|engaged|widowed){_END}", "marital status"),
@@ -273,14 +277,14 @@ LEAD = re.compile(
     r"\b[,:!.]*[ \t]*|['’\"“(*\-•–—] ?)*", re.I
 )  # fmt: skip
 BREAKS = re.compile(
-    r"(?:,(?!\d)|[;—–(]|:(?!\d)|\.(?= )|\s(?:and|but|so|because|since|although|though|that|plus|while|as|whereas|or)(?=\s))\s*"
+    r"(?:,(?!\d)|[;—–(，；：]|:(?!\d)|\.(?= )|\s(?:and|but|so|because|since|although|though|that|plus|while|as|whereas|or)(?=\s))\s*"
 )
 CUTS = re.compile(
     r"\s*(?:(?:,|\s)\s*(?:but|because|since|so|although|though|which|who|when|where|while|if|unless|until|till|after|before"
     r"|as (?:i|it|they|he|she|well|you|my|a treat|much)|as|too|then|now|right now|these days|anymore|any ?more|any longer|very much|a lot|so much|the most|more than|most|at the moment"
     r"|at all|anyway|though|by the way|however|please|to be honest|thank you|thanks|of course|for now|today|lately|recently|already|for (?:years|a long time|\d+ years|\w+ years)"
     r"|not|not just|even|just|every \w+|in the (?:morning|evening|afternoon)s?|again|instead|with (?:my|a|two|three)|without|and (?:i|my|we|he|she|they|it|you|now|then|so|also|have|am|was|want|would|need|has|is|are|will|can|do|don['’]t)|and)\b.*"
-    r"|,(?!\d).*|(?:[;—–(…]|:(?!\d)).*|[.](?:\s.*)?$|\s-\s.*|['’]?\s*$)", re.I | re.S
+    r"|,(?!\d).*|(?:[;—–(…，；：]|:(?!\d)).*|[.](?:\s.*)?$|\s-\s.*|['’]?\s*$)", re.I | re.S
 )  # fmt: skip
 PLACE_CUTS = re.compile(r"\s+(?:from|to|with|for|by|since|after|in order|(?:last|next|this) \w+|yesterday|today|\w+ \w+ ago|in (?:19|20)\d\d|in (?:January|February|March|April|May|June|July|August|September|October|November|December)|as an?|on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|the \d|\d))\b.*", re.I | re.S)
 LIST = re.compile(
@@ -310,4 +314,27 @@ NATIONALITIES = frozenset(
 )
 NOT_SUBJECTS = frozenset(
     ["He", "She", "It", "They", "We", "You", "This", "That", "These", "Those", "There", "Here", "Who", "What", "Which", "When", "Where", "How", "Everyone", "Everybody", "Nobody", "Someone", "Somebody", "One", "People", "Anyone", "Yes", "No", "And", "But", "So", "If", "Then", "Also", "Now", "Today", "Tomorrow", "Yesterday", "Life", "Nothing", "Everything", "The", "A", "An", "In", "On", "At", "Please", "Remember", "Well", "Oh", "Actually"]
+)
+# Where a name stands in a message without capitals: nothing else is meant after these, but for a few words.
+_NO_NAME = (
+    r"(?:(?:an?|the|my|our|his|her|your|their|this|that|these|it|me|you|him|us|them|one|not|no|of|to|in|on|at|by|for|and|or|as|so"
+    r"|here|there|now|home|bed|town|school|college|university|work|fear|peace|hope|hell|heaven|harmony|silence|misery|poverty"
+    r"|luxury|denial|pain|sin|style|comfort|constant|shared|rented|student|central|downtown|rural|urban|nature|isolation|chaos"
+    r"|night|nights|sea|height|least|present|weekends|noon|free|money|hire|myself|yourself|all|times|something|someone|somewhere"
+    r"|nothing|everything|scratch|time|first|last|next|what|where|when|how|which|abroad|part|about|off|out|up|back|over|just"
+    r"|only|still|very|really|quite|too|also|always|never|sometimes|soon|is|are|was|be|if|with|from)\b|\d)"
+)
+_HEAD = r"(?:(?:new|san|santa|los|las|el|la|saint|st|rio de|buenos|mexico|cape|tel|kuala|hong|abu|united|costa|sri|south|north) )?"
+_SMALL = rf"(?P<v>(?!{_NO_NAME}){_HEAD}[^\W\d_][\w-]*)"
+NAME_FOLLOWS = tuple(
+    re.compile(rf"\b(?:{lead}) {_SMALL}")
+    for lead in (
+        r"(?:live|lives|lived|living|reside|resides|based|born|raised|grew up) (?:here )?in",
+        r"(?:moved|relocated|moving|move) (?:back )?(?:to|from)|(?:i['’]?m|i am|we['’]?re|we are|comes?) (?:originally )?from",
+        r"my name(?:['’]?s| is)|'s name is|\bis called|named|calls? me|have (?:an? )?[a-z]+ called",
+        r"(?:work|works|working|worked) (?:at|for)",
+    )
+)
+NAMES_ANYWHERE = re.compile(  # of languages, and the month between figures
+    rf"\b(?:{'|'.join(sorted(NATIONALITIES)).lower()})\b|\bmay(?= \d)|(?<=\d )may\b|(?<=(?:st|nd|rd|th) )may\b|(?<=born in )(?:{MONTHS.lower()})\b"
 )

@@ -357,3 +357,75 @@ def test_the_time_of_a_move_ahead_says_nothing_of_where_somebody_lives_now():
 def test_what_is_said_by_the_way_is_no_part_of_a_value(said, values):
     found, _ = candidates(said, role="user", speaker="Ana", said_at=AT)
     assert [each.value for each in found] == values
+
+
+# ── as people type ────────────────────────────────────────────────────────────────────────────────────
+
+TYPED = [
+    ("i live in berlin", [("home city", "berlin")]),
+    ("i'm from lisbon, and i speak french", [("hometown", "lisbon"), ("speaks", "french")]),
+    ("i live in new york city", [("home city", "new york city")]),
+    ("i work at siemens", [("employer", "siemens")]),
+    ("my birthday is may 3", [("birthday", "may 3")]),
+    ("my cat is called miso", [("cat", "miso")]),
+    ("call me max", [("nickname", "max")]),
+    ("I LIVE IN BERLIN AND HATE MUSHROOMS", [("home city", "BERLIN"), ("likes", "not MUSHROOMS")]),
+    ("im allergic to nuts", [("allergy", "nuts")]),
+    ("I dont eat pork.", [("eats", "not pork")]),
+    ("Ive moved to Lyon.", [("home city", "Lyon")]),
+    ("i live in fear", []),
+    ("i live in a small flat", []),
+    ("i work at night", []),
+    ("i'm from here", []),
+    ("i may move to rome", []),
+    ("We were in Rome.", []),
+    ("I own a FRITZ!Box 7590.", [("owns", "a FRITZ!Box 7590")]),
+    ("You own a FRITZ!Box 7590.", []),
+    ("I work at Booking.com.", [("employer", "Booking.com")]),
+    ("My sister's name is Mia.", [("sister", "Mia")]),
+    ("My driver's licence is B1072.", [("driver's licence", "B1072")]),
+    ("I was born in May.", [("birthday", "May")]),
+    ("I was born in Porto.", [("place of birth", "Porto")]),
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), TYPED)
+def test_small_letters_left_out_apostrophes_and_marks_inside_names_are_read_as_what_they_are(said, expected):
+    assert [(attribute, value) for _, attribute, value in keys(said)] == expected
+
+
+TRADITIONAL = [
+    ("我住在台北，喜歡爬山。", "我住在台北，喜欢爬山。"),
+    ("我對花生過敏", "我对花生过敏"),
+    ("我的預算改成9000", "我的预算改成9000"),
+    ("我養了一隻貓叫咪咪", "我养了一只猫叫咪咪"),
+    ("請用簡短的回答", "请用简短的回答"),
+    ("以後不要再給我發週報", "以后不要再给我发周报"),
+    ("我喜歡吃壽司嗎？", "我喜欢吃寿司吗？"),
+    ("謝謝", "谢谢"),
+]
+
+
+@pytest.mark.parametrize(("traditional", "other"), TRADITIONAL)
+def test_traditional_characters_say_what_simplified_ones_say(traditional, other):
+    assert keys(traditional) == keys(other)
+    assert [c.origin for c in drawn(traditional)] == [c.origin for c in drawn(other)]
+
+
+def test_what_is_kept_stays_in_the_characters_in_which_it_was_said():
+    [employer, decided] = drawn("我在台積電工作。我決定買那間房子。")
+    assert (employer.value, employer.text) == ("台積電", "用户在台積電工作。")
+    assert decided.text == "用户决定：“我決定買那間房子”。"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("我叫Ana，I am allergic to 花生", [("name", "Ana"), ("allergy", "花生")]),
+        ("My 预算 is 8000", [("budget", "8000")]),
+        ("I live in 上海.", [("home city", "上海")]),
+        ("我的budget是8000", [("budget", "8000")]),
+    ],
+)
+def test_two_languages_in_one_sentence_are_both_read(said, expected):
+    assert [(attribute, value) for _, attribute, value in keys(said)] == expected
