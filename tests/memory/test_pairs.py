@@ -196,6 +196,16 @@ def test_no_verdict_reaches_a_fact_of_another_attribute_or_a_single_value(mind, 
     assert mind.k.changes[len(mind.k.changes)].decided_by == "rule:single_value"
 
 
+@pytest.mark.parametrize("action", ["same", "replaces", "merges", "ends", "beside"])
+@pytest.mark.parametrize("target", [0, 2, 99, -1])
+def test_a_verdict_on_a_fact_that_is_not_there_is_none_and_no_other_is_guessed(mind, action, target):
+    told(mind, "The cat Miso sleeps on the sofa")
+    before = standing(mind)
+    made = proposed(mind, action, target, "Rent is due on Friday", both=BOTH)
+    assert (made.outcome.verdict, made.outcome.others) == ("stored", ())
+    assert {n: standing(mind)[n] for n in before} == before
+
+
 def test_of_two_values_of_a_list_one_may_take_the_others_place(mind):
     mind.likes(1, "hiking")
     made = proposed(mind, "replaces", 1, "likes hiking in the Alps", attribute="likes", value="hiking in the Alps")
