@@ -32,8 +32,8 @@ def _check_neighbours(*names: str) -> None:
 _check_neighbours("memory", "sessions", "pages")
 
 _INLINE = ("ask", "bisect", "bookmarks", "conflicts", "confusion", "diagnose", "diff", "erase", "evictions", "fact",
-           "facts", "graph", "lanes", "live_window", "page", "sql", "status", "tune", "turn",
-           "what_if", "why", "window")  # fmt: skip
+           "facts", "graph", "lanes", "live_window", "page", "sliders", "sql", "status", "tune",
+           "turn", "what_if", "why", "window")  # fmt: skip
 _HOMES = {
     "Engine": "memory",
     "launch": "workbench.launched",

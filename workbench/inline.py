@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from sessions.counterfactual import WhatIf
     from sessions.effect import Effect
     from workbench.recorded_cell import RecordedCell
+    from workbench.slider_widget import Sliders
+    from workbench.tuner import Tuner
     from workbench.widget import LiveWindow
 
 Place = Engine | tuple[Store, Scope]
@@ -65,15 +67,42 @@ def window(where: Place, turn: int | None = None) -> WindowView:
     return window_view.window(*_place(where), turn)
 
 
-def live_window(where: Place, turn: int | None = None, *, lang: str = "en") -> LiveWindow | WindowView:
-    """The window as a widget with a turn scrubber; the view alone where there are no widgets."""
+def live_window(
+    where: Place, turn: int | None = None, *, live: bool = True, lang: str = "en"
+) -> LiveWindow | WindowView:  # fmt: skip
+    """The window as a widget with a turn scrubber; the view alone where there are no widgets.
+
+    At the newest turn it moves on while the engine talks, in this kernel or another process; not with `live=False`.
+    """
     try:
         from workbench.widget import LiveWindow as Widget
     except ImportError as error:
-        if not (error.name or "").startswith(("anywidget", "ipywidgets", "traitlets")):
-            raise
+        _only_without_widgets(error)
         return window(where, turn)
-    return Widget(*_place(where), turn, lang=lang)
+    return Widget(*_place(where), turn, live=live, lang=lang)
+
+
+def sliders(where: Place, *, lang: str = "en", **changes: Any) -> Sliders | Tuner:
+    """Every setting as a slider, and what moving it would have done to the conversation so far; nothing is written.
+
+    `.effect` is what the Tune page shows, `.changes` what is moved; `.apply()` keeps it, `.save("tuned.toml")` takes it
+    along. Where there are no widgets, the same is moved by `.move(page_turns=20)`.
+    """
+    from workbench.tuner import Tuner as Tried
+
+    store, scope = _place(where)
+    tried = Tried(store, scope, where.change if isinstance(where, Engine) else None, **changes)
+    try:
+        from workbench.slider_widget import Sliders as Widget
+    except ImportError as error:
+        _only_without_widgets(error)
+        return tried
+    return Widget(tried, lang=lang)
+
+
+def _only_without_widgets(error: ImportError) -> None:
+    if not (error.name or "").startswith(("anywidget", "ipywidgets", "traitlets")):
+        raise error
 
 
 def turn(where: Place, number: int, round_: int | None = None) -> TurnView:
@@ -104,12 +133,9 @@ def ask(where: Place, question: str, at_turn: int = 0) -> RetrievalView:
 
 def tune(where: Place, **changes: Any) -> Effect:
     """What other settings would have done to the conversation so far: it is replayed, and nothing is written."""
-    from sessions.effect import compared
-    from workbench.replaying import source_of
+    from workbench.tuner import Tuner as Tried
 
-    store, scope = _place(where)
-    before = store.state(scope).settings
-    return compared((store, source_of(store, scope)), before, before.but(**changes))
+    return Tried(*_place(where)).move(**changes)
 
 
 def what_if(where: Place, at_turn: int, *without: str, **changes: Any) -> WhatIf:
@@ -224,6 +250,7 @@ USAGE = """\
 %memory ask "…"         which page would answer, with every score and why the others would not come
 %memory facts           what is remembered about the user; `%memory fact f3` one of them whole; `conflicts`
 %memory lanes           facts over time; `%memory graph` how they hang together
+%memory tune page_turns=20 …    what other settings would have done, replayed; `sliders` to move them by hand
 %memory recall p3 …     bring pages back by hand
 %memory why "…"         why the model did not have these words, and what would bring them back
 %memory bisect "…"      the turn at which they entered the prompts, and the one at which they left
@@ -261,6 +288,19 @@ def _recall(where: Place, rest: str) -> Any:
     return engine.window
 
 
+def _assigned(rest: str) -> dict[str, Any]:
+    from workbench.assigned import assigned
+
+    return assigned(shlex.split(rest))
+
+
+def _tune(where: Place, rest: str) -> Any:
+    changes = _assigned(rest)
+    if not changes:
+        raise UsageError("which settings? %memory tune page_turns=20 recall_k=5, or %memory sliders")
+    return tune(where, **changes)
+
+
 def _open(where: Place) -> Any:
     from workbench.launched import launch
 
@@ -286,6 +326,8 @@ VERBS: dict[str, Callable[[Place, str], Any]] = {
     "conflicts": lambda where, rest: conflicts(where),
     "lanes": lambda where, rest: lanes(where, words=_words(rest)),
     "graph": lambda where, rest: graph(where),
+    "tune": _tune,
+    "sliders": lambda where, rest: sliders(where, **_assigned(rest)),
     "recall": _recall,
     "why": lambda where, rest: why(where, _words(rest)),
     "bisect": lambda where, rest: bisect(where, _words(rest)),
@@ -377,6 +419,10 @@ def _after(verb: str, where: Place) -> list[str]:
         return [f"p{number}" for number in store.state(scope).pages]
     if verb == "fact":
         return [f"f{number}" for number in store.knowledge(scope.user).facts]
+    if verb in ("tune", "sliders"):
+        from memory.settings import described
+
+        return [f"{entry['name']}=" for entry in described()]
     if verb == "diagnose":
         from memory.diagnosis import SYMPTOMS
 

@@ -309,6 +309,12 @@ class Workbench:
         """DuckDB over the documented views; `%memory views` lists them. Raises BadQuery."""
         return self.store.sql(query).to_df()
 
+    def sliders(self, **changes: Any) -> Any:
+        """Every setting as a slider, and what moving it does to the conversation at hand; as `workbench.sliders`."""
+        from workbench.inline import sliders
+
+        return sliders(self.place, **changes)
+
     def close(self) -> None:
         """This notebook needs it no more; it ends unless another one does."""
         with suppress(NotOpened):

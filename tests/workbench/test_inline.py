@@ -80,6 +80,7 @@ LINES = {
     "lanes budget": "<",
     "confusion": "<",
     "graph": "<",
+    "tune page_turns=4": "<Effect on trip of page_turns 2 → 4",
 }
 
 
@@ -98,6 +99,8 @@ def test_a_line_asks_for_an_object(magics: WorkbenchMagics, line: str):
         ("sql select nothing from nowhere", "The views are: "),
         ("sql drop table event", "SELECT"),
         ("diagnose boredom", "choose one of"),
+        ("tune", "which settings"),
+        ("tune page_turns=many", "must be a number"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(magics: WorkbenchMagics, line: str, says: str):
@@ -136,7 +139,8 @@ def test_tab_completes_verbs_and_what_may_follow(engine: Engine):
             found = list(shell.Completer.completions(line, len(line)))
         return [each.text for each in found]
 
-    assert {"turn"} == set(after("%memory tu"))
+    assert {"turn", "tune"} == set(after("%memory tu"))
+    assert "page_turns=" in after("%memory tune page_t")
     assert {"why", "window"} <= set(after("%memory w"))
     assert {"p1", "p2"} <= set(after("%memory page p"))
     assert "evictions" in after("%memory sql select * from ev")

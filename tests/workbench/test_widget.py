@@ -2,7 +2,11 @@
 
 import builtins
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -53,8 +57,8 @@ def test_it_holds_what_the_page_s_parts_draw(engine: Engine):
     assert json.loads(json.dumps(made.parts)) == made.parts
     for folder in PARTS:
         css, js = sources(folder)
-        assert js.replace("export default function", "return function", 1) in widget.script()
-        assert json.dumps(css, ensure_ascii=False).encode() in widget.script().encode()
+        assert js.replace("export default function", "const drawn = function", 1) in str(made._esm)
+        assert json.dumps(css, ensure_ascii=False) in str(made._esm)
 
 
 def test_the_scrubber_walks_and_a_click_selects_a_page(engine: Engine):
@@ -88,6 +92,90 @@ def test_where_no_widget_is_shown_the_view_stands_in_its_place(engine: Engine, m
     real = builtins.__import__
     monkeypatch.setattr(builtins, "__import__", without)
     assert isinstance(workbench.live_window(engine, 4), WindowView)
+
+
+# ── following ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def looked_at(window: LiveWindow, by: str) -> None:
+    window._heard(window, {"name": "seen", "value": by}, [])
+
+
+def left(window: LiveWindow, by: str) -> None:
+    window._heard(window, {"name": "unseen", "value": by}, [])
+
+
+def soon(happens: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 20
+    while not happens() and time.monotonic() < end:
+        time.sleep(0.02)
+    return happens()
+
+
+@pytest.fixture
+def shown(engine: Engine) -> Iterator[LiveWindow]:
+    made = LiveWindow(engine.store, engine.scope)
+    yield made
+    made.close()
+
+
+def test_who_looks_on_sees_what_is_said_and_nobody_is_followed_for(engine: Engine, shown: LiveWindow):
+    assert not shown.is_following
+    looked_at(shown, "one")
+    looked_at(shown, "other")
+    left(shown, "one")
+    before = shown.parts["scrubber"]["turns"]
+    engine.say("A word more.")
+    assert soon(lambda: shown.parts["scrubber"]["turn"] == before + 2)
+    thread = shown._following
+    left(shown, "other")
+    assert soon(lambda: not thread.is_alive())
+    engine.say("Nobody hears this.")
+    assert shown.parts["scrubber"]["turns"] == before + 2
+
+
+def test_another_process_is_followed_too_and_a_past_turn_stays(engine: Engine, shown: LiveWindow):
+    shown.goto(2)
+    looked_at(shown, "one")
+    before = shown.parts["scrubber"]["turns"]
+    say = (
+        "import sys; from memory import Engine;"
+        "Engine.open(sys.argv[1], user='ana', conversation='c').say('From elsewhere.')"
+    )
+    subprocess.run([sys.executable, "-c", say, str(engine.store.path)], check=True)
+    assert soon(lambda: shown.parts["scrubber"]["turns"] == before + 2)
+    assert shown.parts["scrubber"]["turn"] == 2
+
+
+def test_it_follows_as_soon_as_it_is_shown_and_stops_when_it_is_switched_off_or_closed(engine: Engine):
+    made = LiveWindow(engine.store, engine.scope)
+    made._repr_mimebundle_()
+    assert made.is_following  # before the kernel is free to hear that somebody looks on
+    looked_at(made, "one")
+    first = made._following
+    made.live = False
+    assert soon(lambda: not first.is_alive())
+    assert not made.is_following
+    made.live = True
+    second = made._following
+    assert made.is_following
+    made.close()
+    assert soon(lambda: not second.is_alive())
+    still = workbench.live_window(engine, live=False)
+    looked_at(still, "one")
+    assert not still.is_following
+
+
+def test_what_is_followed_may_go(tmp_path: Path):
+    with Store.open(tmp_path / "store") as store:
+        opened = Engine.open(store, user="ana", conversation="gone", chat=answer, remember="off")
+        opened.say("Hello.")
+        made = LiveWindow(store, opened.scope)
+        looked_at(made, "one")
+        thread = made._following
+        store.delete("ana", "gone")
+        assert soon(lambda: not thread.is_alive())
+        made.close()
 
 
 def test_both_themes_have_every_colour_that_parts_use():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,10 +35,7 @@ def pinned(made: Effect, tried: Tried, here: Place, say: Words) -> None:
     if not made.pinned:
         st.caption(say("tune.pinned.none"))
         return
-    moved = sorted(made.pinned, key=lambda each: (not (each.is_won or each.is_lost), each.after.won))
-    columns = [Column("q", say("tune.question"), "long"), Column("before", say("tune.before"), "long"),
-               Column("after", say("tune.after"), "long"), Column("act", "", "act")]  # fmt: skip
-    by_name = {each.asked.name: each for each in moved}
+    by_name = {each.asked.name: each for each in made.pinned}
 
     def find(key: str) -> None:
         _find(by_name[key].asked, tried, here, say)
@@ -45,15 +43,29 @@ def pinned(made: Effect, tried: Tried, here: Place, say: Words) -> None:
     def why(key: str) -> None:
         state.lead("why", **_why(by_name[key].asked, here))
 
-    grid(
-        columns, [_line(each, here, say) for each in moved], say, "tune_pins", say("tune.pinned"),
+    outcomes(
+        made, say, lambda asked: f"why?{urlencode(_why(asked, here))}",
         on_act=live.on("tune_pins", "act", find), on_open=live.on("tune_pins", "open", why),
     )  # fmt: skip
     st.caption(say("tune.pinned.ci"))
 
 
-def _line(each: Moved, here: Place, say: Words) -> Line:
-    can_win = not each.after.won and each.after.stage != UNSAID
+def _nothing() -> None: ...
+
+
+def outcomes(
+    made: Effect, say: Words, leads: Callable[[Pinned], str] | None = None, *,
+    on_act: Callable[[], None] = _nothing, on_open: Callable[[], None] = _nothing,
+) -> None:  # fmt: skip
+    """Those that moved first; each leads somewhere, and may be found a setting for, where a page is listening."""
+    moved = sorted(made.pinned, key=lambda each: (not (each.is_won or each.is_lost), each.after.won))
+    columns = [Column("q", say("tune.question"), "long"), Column("before", say("tune.before"), "long"),
+               Column("after", say("tune.after"), "long"), *([Column("act", "", "act")] if leads else [])]  # fmt: skip
+    lines = [_line(each, say, leads) for each in moved]
+    grid(columns, lines, say, "tune_pins", say("tune.pinned"), on_act=on_act, on_open=on_open)
+
+
+def _line(each: Moved, say: Words, leads: Callable[[Pinned], str] | None) -> Line:
     words = ", ".join((*each.asked.expect, *(f"#{n}" for n in each.asked.evidence)))
     return Line(
         each.asked.name,
@@ -61,10 +73,15 @@ def _line(each: Moved, here: Place, say: Words) -> Line:
             Cell(visible(each.asked.question, 160), sub=visible(words, 120)),
             _cell(each.before, say, moved=False),
             _cell(each.after, say, moved=each.is_won or each.is_lost),
-            Cell(say("tune.pinned.find") if can_win else "", says=say("tune.pinned.find.says") if can_win else ""),
+            *([_finds(each, say)] if leads else []),
         ),
-        f"why?{urlencode(_why(each.asked, here))}",
+        leads(each.asked) if leads else "",
     )
+
+
+def _finds(each: Moved, say: Words) -> Cell:
+    can_win = not each.after.won and each.after.stage != UNSAID
+    return Cell(say("tune.pinned.find") if can_win else "", says=say("tune.pinned.find.says") if can_win else "")
 
 
 def _cell(outcome: Outcome, say: Words, *, moved: bool) -> Cell:

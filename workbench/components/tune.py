@@ -14,6 +14,7 @@ from sessions.presets import PRESETS, as_json, as_toml, preset
 from sessions.thresholds import Suggestion, Thresholds
 from workbench import live, state
 from workbench.assigned import changed_from, to_address
+from workbench.components.dials import range_of
 from workbench.components.diff import diff
 from workbench.components.export import export
 from workbench.components.facts import facts
@@ -85,7 +86,7 @@ def _dial(dial: Dial, tried: Tried, say: Words) -> None:
         label += f" :gray-badge[{say('tune.unseen')}]"
     elif dial.shows == "questions":
         label += f" :gray-badge[{say('tune.in_questions')}]"
-    told = escaped(f"{dial.says} {_range(dial, say)}")
+    told = escaped(f"{dial.says} {range_of(dial, say)}")
     if st.session_state.get(key) != dial.value:  # the address rules; the widget stays the same one
         st.session_state[key] = dial.value
 
@@ -103,12 +104,6 @@ def _dial(dial: Dial, tried: Tried, say: Words) -> None:
         st.slider(label, int(dial.low), int(dial.high), step=1, **common)
     else:
         st.slider(label, float(dial.low), float(dial.high), step=dial.step, **common)
-
-
-def _range(dial: Dial, say: Words) -> str:
-    if dial.kind not in ("int", "float"):
-        return say("tune.range.name", default=dial.default or "—")
-    return say("tune.range", low=f"{dial.low:,}", high=f"{dial.high:,}", unit=dial.unit, default=f"{dial.default:,}")
 
 
 # ── what it did ───────────────────────────────────────────────────────────────────────────────────────
@@ -157,26 +152,26 @@ def turns(made: Effect, chosen: int | None, say: Words) -> None:
         st.caption(say("tune.turns.none" if made.changed else "tune.nothing"))
         if not made.changed:
             return
-    strip(columns(made, say), _first(made, chosen), say, "tune_strip", say("tune.turns"),
+    strip(columns(made, say), first_of(made, chosen), say, "tune_strip", say("tune.turns"),
           live.on("tune_strip", "turn", lambda turn: state.go(turn=int(turn))))  # fmt: skip
-    at = _first(made, chosen)
+    at = first_of(made, chosen)
     if at is None:
         return
     step = next(each for each in made.turns if each.turn == at)
-    st.markdown(f"**{say.turns(step.turn, step.last_turn)}** · {_because(step.why, say)}")
+    st.markdown(f"**{say.turns(step.turn, step.last_turn)}** · {escaped(because(step.why, say))}")
     found = view.difference(made, at)
     if found is not None:
         diff(found, say, key="tune_diff", layout="changes")
 
 
-def _first(made: Effect, chosen: int | None) -> int | None:
+def first_of(made: Effect, chosen: int | None) -> int | None:
     """The step that holds the chosen turn, if its prompt changed; else the first that did."""
     held = [t.turn for t in made.turns if chosen is not None and t.turn <= chosen <= t.last_turn]
     return held[0] if held else made.turns[0].turn if made.turns else None
 
 
-def _because(why: Sequence[Any], say: Words) -> str:
-    return escaped("; ".join(say(f"tune.why.{m.kind}", parts=m.parts, tokens=m.tokens) for m in why))
+def because(why: Sequence[Any], say: Words) -> str:
+    return "; ".join(say(f"tune.why.{m.kind}", parts=m.parts, tokens=m.tokens) for m in why)
 
 
 def columns(made: Effect, say: Words) -> list[Column]:
@@ -192,23 +187,28 @@ def columns(made: Effect, say: Words) -> list[Column]:
         says = say("tune.strip.says", turns=say.turns(a[0].first_turn, a[-1].last_turn), before=tokens[0],
                    after=tokens[1])  # fmt: skip
         if moved:
-            says += " · " + "; ".join(say(f"tune.why.{m.kind}", parts=m.parts, tokens=m.tokens) for m in moved[0].why)
+            says += f" · {because(moved[0].why, say)}"
         found.append(Column(moved[0].turn if moved else a[0].first_turn, tokens[0], tokens[1], len(moved), says))
     return found
 
 
 def questions(made: Effect, say: Words) -> None:
     """Those that moved; with their outcome before and after."""
-    moved = sorted((a for a in made.answers if a.moved), key=lambda a: a.moved)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         section(say("tune.questions"), "quiz", str(len(made.answers)), say("tune.questions.says"))
         export([_answer_row(a) for a in made.answers], f"questions {made.conversation}", say, key="tune_questions")
     if not made.answers:
         st.caption(say("tune.questions.none"))
         return
-    if not moved:
+    if not any(a.moved for a in made.answers):
         st.caption(say("tune.questions.same", n=len(made.answers)))
         return
+    moved_questions(made, say)
+
+
+def moved_questions(made: Effect, say: Words) -> None:
+    """The lost ones first."""
+    moved = sorted((a for a in made.answers if a.moved), key=lambda a: a.moved)
     heads = [GridColumn("q", say("tune.question"), "long"), GridColumn("turn", say("tune.turn"), "num"),
              GridColumn("before", say("tune.before"), "long"),
              GridColumn("after", say("tune.after"), "long")]  # fmt: skip
