@@ -5,7 +5,6 @@ import streamlit as st
 from workbench import live, state
 from workbench.components import compare
 from workbench.components.diff import diff
-from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.heading import heading
 from workbench.state import Place
@@ -18,9 +17,8 @@ def changes(here: Place, say: Words) -> None:
     view = state.difference(here, compare.choose(here, say))
     facts(compare.figures(view, say), key="diff_figures", large=True)
     compare.told_settings(view, say)
-    export(view.to_df, f"prompt diff {here.row.conversation}", say, key="diff", drawing=view)
     with st.container(border=True):
-        layout = compare.head(view, say)
+        layout = compare.head(view, f"prompt diff {here.row.conversation}", say)
         diff(view, say, key="diff", layout=layout)
 
 

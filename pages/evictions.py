@@ -18,11 +18,13 @@ def left(here: Place, say: Words) -> None:
     view, acts = state.evictions(here), live.Acts(here, say)
     heading(say("evictions.title"), here.row.title, [], say)
     facts(costs.figures(view, say), key="costs", large=True)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        state.door("why", say("why.door"), "troubleshoot")
-        export(lambda: view.rows, f"evictions {here.row.conversation}", say, key="evictions", drawing=view)
     rows, page = st.columns([1.5, 1], gap="medium") if here.page else (st.container(), None)
     with rows.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            costs.head(view, say)
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                state.door("why", say("why.door"), "troubleshoot")
+                export(lambda: view.rows, f"evictions {here.row.conversation}", say, key="evictions", drawing=view)
         costs.table(view, say, acts.read("costs_table"))
     if page is not None:
         with page.container(border=True):

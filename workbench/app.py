@@ -161,6 +161,7 @@ def main() -> None:
         _refused(error, say)
         return
     page = router(say, REVIEW if mine else NAVIGATION)
+    st.html(STATIC / "app.css")
     if not mine:
         steered(page.url_path)
     state.arrive(page.url_path)

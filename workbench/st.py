@@ -101,6 +101,7 @@ def evictions(source: Source, turn: int | None = None, *, lang: str = "", key: s
     say, view = _words(lang), _seen(source, evictions_view.evictions, turn)
     facts(costs.figures(view, say), key=f"{key}_figures", large=True)
     with st.container(border=True):
+        costs.head(view, say)
         costs.table(view, say, _nothing, key=key)
     return view
 

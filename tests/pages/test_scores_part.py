@@ -40,7 +40,7 @@ def test_the_scorecard_has_every_score_and_opens_what_counts_against_one(app: Ru
     rows = grid(at, "Scorecard")["rows"]
     assert [row["key"] for row in rows] == list(SCORES)
     undefined = next(row for row in rows if row["key"] == "ratings")
-    assert [cell["text"] for cell in undefined["cells"]][1:4] == ["–", "undefined", "–"]
+    assert [cell["text"] for cell in undefined["cells"]][1:4] == ["–", "not measured", "–"]
     against = grid(at, "Against")["rows"]
     assert against
     assert all(row["href"].startswith("turn?turn=") for row in against)

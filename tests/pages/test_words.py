@@ -87,5 +87,7 @@ def test_a_long_text_is_cut_and_says_so():
 
 def test_a_reason_of_the_log_is_told_in_the_readers_language():
     assert Words("zh").reason("above the high watermark (85%)") == "高于高水位线（85%）"
+    assert Words("zh").reason("by the assistant") == "是助手说的"
+    assert Words("zh").reason("only the first 400 of 512 characters were read") == "共 512 个字符，只读了前 400 个"
     assert Words("zh").reason("something new") == "something new"
     assert Words("en").reason("above the high watermark (85%)") == "above the high watermark (85%)"

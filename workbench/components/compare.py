@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from workbench import state
+from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.state import Place
 from workbench.views.diff import DiffView
@@ -95,12 +96,13 @@ def told_settings(view: DiffView, say: Words) -> None:
         facts([], key="diff_settings", title=say("diff.settings"), chips=chips)
 
 
-def head(view: DiffView, say: Words) -> str:
-    """The title of the list, and how the words are laid out."""
+def head(view: DiffView, name: str, say: Words) -> str:
+    """The title of the list, how its words are laid out, and the list as a file called `name`."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"##### :material/difference: {say('diff.by_cause')} :gray-badge[{view.changes}]", width="content")
         chosen = st.segmented_control(
             say("diff.layout"), LAYOUTS, default=LAYOUTS[0], key="diff_layout", label_visibility="collapsed",
             format_func=lambda name: say(f"diff.layout.{name}"),
         )  # fmt: skip
+        export(view.to_df, name, say, key="diff", drawing=view)
     return chosen or LAYOUTS[0]

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.components.table import rows as table_rows
+from workbench.components.trace import section
 from workbench.views.evictions import EvictionCost, EvictionsView
 from workbench.words import Words, visible
 
@@ -24,10 +25,11 @@ def figures(view: EvictionsView, say: Words) -> list[tuple[str, str]]:
     ]
 
 
+def head(view: EvictionsView, say: Words) -> None:
+    section(say("evictions.each"), "logout", str(len(view.rows)), say("evictions.says"))
+
+
 def table(view: EvictionsView, say: Words, on_page: Callable[[], None], key: str = "costs_table") -> Any:
-    st.markdown(
-        f"##### :material/logout: {say('evictions.each')} :gray-badge[{len(view.rows)}]", help=say("evictions.says")
-    )
     if not view.rows:
         st.caption(say("trace.no_evictions"))
         return None

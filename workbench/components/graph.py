@@ -18,6 +18,7 @@ from workbench.components.facts import facts
 from workbench.components.heading import Badge
 from workbench.components.network import network, placed
 from workbench.components.node_list import Row, node_list
+from workbench.components.story import decided
 from workbench.state import Missing, Place
 from workbench.views import graph as graph_view
 from workbench.views.facts import SourceRow
@@ -325,7 +326,7 @@ def _fact(one: NodeView, here: Place, say: Words) -> None:
             "graph.change",
             change=c.change,
             cause=say.term("timeline.cause", c.cause),
-            by=c.decided_by,
+            by=decided(c.decided_by, say),
             at=say.moment(c.at),
         )
         for c in one.fact.changes[-CHANGES:]

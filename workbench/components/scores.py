@@ -118,12 +118,13 @@ def _is_open(name: str) -> bool:
     return st.query_params.get("score", "") == name
 
 
+def _figure(value: float, unit: str, say: Words) -> str:
+    return say.amount(value, "ratio") if unit == "ratio" else say("scores.unit.steps", n=round(value, 2))
+
+
 def _cells(score: Score, view: ScoresView, say: Words) -> tuple[Cell, ...]:
     mark = f"{'●' * score.mark}{'○' * (5 - score.mark)} {score.mark}" if score.mark else "–"
-    unit = say("scores.unit.steps", n=say.score(round(score.value or 0, 2)))
-    told = say("scores.undefined") if score.value is None else unit
-    if score.value is not None and score.unit == "ratio":
-        told = say.amount(round(score.value, 3), "ratio")
+    told = say("scores.undefined") if score.value is None else _figure(round(score.value, 3), score.unit, say)
     return (
         Cell(say(f"score.{score.name}"), say(f"score.{score.name}.says"), tone=TONES.get(score.mark or 0, "")),
         Cell(mark),

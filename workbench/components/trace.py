@@ -194,13 +194,13 @@ def known(view: TurnView, say: Words) -> None:
             for row in outside:
                 note = say("known.dropped", name=row.name, why=say.reason(row.dropped))
                 facts([], key=f"left_{row.name}", title=row.text, note=note)
+    if not view.facts:
+        st.caption(say("trace.no_known"))
     for old in view.old_values:
         how = say("known.old.alarm" if old.alarm else f"known.old.{old.how}")
         where = f"p{old.page}" if old.page else say("section.facts")
         note = say("known.old", where=where, how=how, newer=old.newer, says=old.says)
         facts([], key=f"old_{old.name}", title=f"{old.name} {old.said}", note=note)
-    if not view.facts:
-        st.caption(say("trace.no_known"))
 
 
 def kept(view: TurnView, say: Words) -> None:

@@ -16,7 +16,7 @@ from workbench.words import Words, visible
 
 _lanes = part("lanes")
 AXES = ("valid", "recorded")
-EDGE, AFTER = 0.05, 0.16  # of the span, before the first and after the last
+EDGE, AFTER = 0.05, 0.28  # of the span, before the first and after the last
 STATES = ("active", "conflicted", "superseded", "retracted", "quarantined")
 
 

@@ -206,14 +206,15 @@ function axisOf(my, x, wide) {
   let last = "";
   const marks = [["now", ...d.now], ...(d.cut ? [["cut", ...d.cut]] : [])].map(([kind, at, says]) => ({ kind, says, px: x(at) })).filter((m) => m.px >= 0 && m.px <= wide);
   const labels = found.map((t) => ({ key: t, kind: "", px: x(t) }));
-  const clear = labels.filter((l) => l.px > 34 && l.px < wide - 40 && marks.every((m) => Math.abs(m.px - l.px) > 92));
+  const clear = labels.filter((l) => l.px >= 0 && l.px <= wide && marks.every((m) => Math.abs(m.px - l.px) > 92));
   for (const l of clear) {
     const now = year.format(l.key);
     l.says = (unit === "day" && now !== last ? full : form).format(l.key);
     last = now;
   }
   keyed(my.axis, [...clear, ...marks.map((m) => ({ ...m, key: m.kind }))], (l) => l.key, () => el("span"), (node, l) => {
-    node.className = l.kind ? "name " + l.kind + (l.px < 70 ? " right" : l.px > wide - 70 ? " left" : "") : "";
+    const edge = l.kind ? 70 : 40, side = l.px < edge ? " right" : l.px > wide - edge ? " left" : "";
+    node.className = (l.kind ? "name " + l.kind : "") + side;
     set(node, l.says);
     node.style.left = l.px + "px";
   });

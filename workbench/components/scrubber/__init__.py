@@ -1,4 +1,4 @@
-"""Walk through the turns: a slider, four buttons, and keys with their legend. The newest turn is followed."""
+"""Walk through the turns: a slider, buttons, a field for a number, keys with their legend. The newest is followed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from workbench.components import part
 from workbench.words import Words
 
+WORDS = ("label", "first", "previous", "next", "last", "ten", "go")
 _scrubber = part("scrubber")
 
 
@@ -24,7 +25,7 @@ def scrubber(
             "step": say("scrubber.step", step=step, steps=steps),
             "newer": say("scrubber.newer", newer=turns - turn) if turn < turns else "",
             "live": say("scrubber.live"),
-            "words": {name: say(f"scrubber.{name}") for name in ("label", "first", "previous", "next", "last", "ten")},
+            "words": {name: say(f"scrubber.{name}") for name in WORDS},
         },
         on_turn_change=on_turn,
     )

@@ -13,6 +13,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     node.setAttribute("aria-label", data.words[name]);
   }
   slider.min = 1; slider.max = Math.max(1, data.turns);
+  const jump = text.querySelector(".jump");
+  jump.max = slider.max; jump.placeholder = data.words.go; jump.setAttribute("aria-label", data.words.go); jump.hidden = data.turns < 2;
   slider.setAttribute("aria-label", data.words.label);
   set(keys.querySelector(".k1"), data.words.previous + " / " + data.words.next);
   set(keys.querySelector(".k2"), data.words.ten);
@@ -27,7 +29,8 @@ function build(root, data) {
   const first = button("first"), previous = button("previous"), next = button("next"), last = button("last");
   const slider = el("input"); slider.type = "range"; slider.step = 1; slider.dataset.scrubber = "1";
   const text = el("div", "where num"), keys = el("div", "keys");
-  text.append(el("b"), el("span", "of"), el("button", "newer"));
+  const jump = el("input", "jump num"); jump.type = "number"; jump.min = jump.step = 1;
+  text.append(el("b"), el("span", "of"), el("button", "newer"), jump);
   text.querySelector(".newer").type = "button";
   for (const [cap, cls] of [["← →", "k1"], ["⇧ ← →", "k2"], ["Home End", "k3"]]) keys.append(el("kbd", "", cap), el("span", cls));
   const bar = el("div", "walk");
@@ -67,6 +70,7 @@ function build(root, data) {
     event.preventDefault();
     my.go(my.at + by * (event.shiftKey ? 10 : 1));
   };
+  jump.addEventListener("change", () => { if (jump.checkValidity() && jump.value) my.go(Number(jump.value), 0); jump.value = ""; });
   slider.addEventListener("input", () => my.go(Number(slider.value), 140));
   first.onclick = () => my.go(1, 0);
   previous.onclick = () => my.go(my.at - 1);

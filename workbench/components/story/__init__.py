@@ -66,17 +66,21 @@ def _belief(b: BeliefRow, say: Words) -> dict[str, Any]:
     return {"key": key, "valid": held, "recorded": believed, "on": b.recorded_to is None}
 
 
+def decided(by: str, say: Words) -> str:
+    """Who decided a change, in words: `rule:single_value`, `user`."""
+    who, _, what = by.partition(":")
+    decider = say.term("timeline.by", who)
+    return f"{decider} ({say.term('timeline.rule', what)})" if what else decider
+
+
 def _step(s: Step, name: str, say: Words, may_undo: bool) -> dict[str, Any]:
     row = s.row
-    by, _, what = row.decided_by.partition(":")
-    decider = say.term("timeline.by", by)
     cause = "supersedes" if row.cause == "supersede" and row.new == name else row.cause
     undone = say("timeline.undone_by", change=row.undone_by) if row.undone_by else ""
     return {
         "change": row.change,
         "cause": say.term("timeline.cause", cause),
-        "meta": " · ".join([say("timeline.change", change=row.change), say.moment(row.at),
-                            f"{decider} ({say.term('timeline.rule', what)})" if what else decider]),
+        "meta": f"{say('timeline.change', change=row.change)} · {say.moment(row.at)} · {decided(row.decided_by, say)}",
         "why": "" if row.why == "new" else say.reason(row.why),
         "undone": undone,
         "effects": effects(s.undo, say),
