@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from memory import show
@@ -34,6 +35,7 @@ from memory.scope import Scope
 from memory.show import Shown
 from memory.state import State
 from memory.stores.sql import Store
+from workbench.views.past import records, state_at
 
 HIT, MISSED, AMBIGUOUS, DEAD = "hit", "missed", "ambiguous", "dead"
 OUTCOMES = (HIT, MISSED, AMBIGUOUS, DEAD)
@@ -109,8 +111,12 @@ class BookmarksView(Shown):
     rows: tuple[BookmarkRow, ...]  # by page
     pages: int  # of the run, with a bookmark or without
 
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(row.outcome for row in self.rows)
+
     def count(self, outcome: str) -> int:
-        return sum(row.outcome == outcome for row in self.rows)
+        return self._counts[outcome]
 
     def of(self, page: int) -> BookmarkRow | None:
         return next((row for row in self.rows if row.page == page), None)
@@ -190,7 +196,7 @@ def _chip(row: BookmarkRow, most: int) -> str:
 def bookmarks(store: Store, scope: Scope, turn: int | None = None) -> BookmarksView:
     """Those there are at `turn` (None: now), with what came of each up to there. Raises NotFound."""
     stream, end, state = _at(store, scope, turn)
-    events = store.events(scope, upto=end, kinds=KINDS)
+    events = records(store, scope, KINDS, end)
     made = [e.body.bookmark for e in events if isinstance(e.body, BookmarkMade)]
     asked = {e.body.question for e in events if isinstance(e.body, PagesRecalled)}
     ids = {i for mark in made for i in (mark.stub, mark.keywords, mark.description)} | asked
@@ -218,7 +224,7 @@ def confused(store: Store, scope: Scope, turn: int | None = None) -> Confusion:
 def _at(store: Store, scope: Scope, turn: int | None) -> tuple[Any, int, State]:
     stream = store.require(scope)
     end = stream.version if turn is None or turn == stream.turns else store.version_at(scope, turn)
-    return stream, end, store.state(scope, end)
+    return stream, end, state_at(store, scope, end)
 
 
 def _keywords(page: Page, texts: Mapping[int, str]) -> tuple[str, ...]:

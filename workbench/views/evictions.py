@@ -17,6 +17,7 @@ from memory.events import Event, MessageReceived, PageEvicted, PagePagedIn, Page
 from memory.scope import Scope
 from memory.show import Shown
 from memory.stores.sql import Store
+from workbench.views.past import records, state_at
 from workbench.views.retrieval import stub
 
 NEVER = 1 << 40  # step
@@ -74,6 +75,12 @@ class EvictionsView(Shown):
     def regretted(self) -> int:
         return sum(row.regretted for row in self.rows)
 
+    def upto(self, turn: int | None) -> EvictionsView:
+        """Those up to `turn`, judged as they are here: by everything that came after."""
+        if turn is None:
+            return self
+        return EvictionsView(self.scope, self.turns, tuple(row for row in self.rows if row.turn <= turn))
+
     def __repr__(self) -> str:
         return (
             f"<Evictions of {self.scope}: {len(self.rows)}, {self.came_back} wanted again, "
@@ -105,8 +112,8 @@ KINDS = [k.__name__ for k in (PageEvicted, PagePagedIn, PagesRecalled, MessageRe
 def evictions(store: Store, scope: Scope, turn: int | None = None) -> EvictionsView:
     """Those up to `turn` (None: all), each judged by everything that came after it."""
     stream = store.require(scope)
-    events = store.events(scope, kinds=KINDS)
-    state = store.state(scope)
+    events = records(store, scope, KINDS, stream.version)
+    state = state_at(store, scope, stream.version)
     asked = _asked(events)
     ids = {body.question for bodies in asked.recalls.values() for body in bodies}
     ids |= {p.bookmark.stub for p in state.pages.values() if p.bookmark}
@@ -118,11 +125,10 @@ def evictions(store: Store, scope: Scope, turn: int | None = None) -> EvictionsV
     for event in reversed(left):
         said, until = turn_of.get(event.step, 0), again.get(_page(event), NEVER)
         again[_page(event)] = event.step
-        if turn is None or said <= turn:
-            rows.append(_cost(event, until, asked, texts, said, lambda n: stub(n, state, texts)))
+        rows.append(_cost(event, until, asked, texts, said, lambda n: stub(n, state, texts)))
     rows.reverse()
     rows.sort(key=lambda row: (-row.recalled_tokens, -row.faults, row.step))
-    return EvictionsView(scope, stream.turns, tuple(rows))
+    return EvictionsView(scope, stream.turns, tuple(rows)).upto(turn)
 
 
 def _page(event: Event) -> int:
