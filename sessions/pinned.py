@@ -285,7 +285,9 @@ def winning(
 def worth_trying(settings: Settings) -> list[dict[str, Any]]:
     """What most often brings back what was lost, the smallest change first: one that only asks for more pages."""
     s = settings
-    tries: list[dict[str, Any]] = [{"recall_k": k} for k in (s.recall_k + 1, s.recall_k + 3, s.recall_k + 6)]
+    more = [{"recall_k": k} for k in (s.recall_k + 1, s.recall_k + 3, s.recall_k + 6)]
+    # What is found comes only as far as pages may come in at all.
+    tries: list[dict[str, Any]] = [k if k["recall_k"] <= s.page_ins else k | {"page_ins": k["recall_k"]} for k in more]
     tries += [{"min_coverage": round(s.min_coverage * share, 2)} for share in (0.5, 0) if s.min_coverage]
     tries += [{"min_margin": round(s.min_margin * share, 2)} for share in (0.5, 0) if s.min_margin]
     tries += [{"facts_tokens": max(400, s.facts_tokens * 2)}, {"window_tokens": s.window_tokens * 2}]

@@ -122,6 +122,13 @@ def test_questions_of_one_conversation_share_its_replay(store: Store):
     assert len(made) == 1
 
 
+def test_more_pages_are_tried_only_with_room_for_them_in_a_step():
+    for settings in (Settings(), Settings.of(recall_k=8, page_ins=2)):
+        more = [settings.but(**each) for each in worth_trying(settings) if "recall_k" in each]
+        assert [each.recall_k for each in more] == [settings.recall_k + n for n in (1, 3, 6)]
+        assert all(each.recall_k <= each.page_ins for each in more)
+
+
 def test_a_setting_that_wins_is_found_and_two_replays_tell_what_moved(store: Store):
     own = store.state(store.main_run("ana", "c")).settings
     strict = own.but(min_coverage=1.0, min_margin=1.0)
