@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 
+from memory.language import simplified
+
 LAYERS = ("working", "episodic", "semantic")  # this conversation only; what happened; what holds
 STATES = ("active", "conflicted", "superseded", "retracted", "quarantined", "erased")
 PRIORITY = {"inference": 1, "statement": 2, "correction": 3}  # which of two that cannot both hold is believed
@@ -195,20 +197,20 @@ class Fact:
 
 
 def digest(*words: str) -> str:
-    """Sixteen hexadecimal digits that are equal for words that mean the same to a key: case, width, blanks aside.
+    """Sixteen hexadecimal digits, equal for words that mean the same to a key: case, width, script, blanks aside.
 
     >>> digest("Ana", "home city") == digest("ana ", "Home  City")
     True
-    >>> digest("8,000 euros") == digest("8000 euros")
-    True
+    >>> digest("8,000 euros") == digest("8000 euros"), digest("壽司") == digest("寿司")
+    (True, True)
     """
     plain = "\x1f".join(" ".join(_plain(w).split()) for w in words)
     return blake2b(plain.encode(), digest_size=8).hexdigest()
 
 
 def _plain(word: str) -> str:
-    """In one case and width, thousands without their commas."""
-    return _THOUSANDS.sub("", unicodedata.normalize("NFKC", word).casefold())
+    """In one case, width and Chinese script, thousands without their commas."""
+    return _THOUSANDS.sub("", simplified(unicodedata.normalize("NFKC", word)).casefold())
 
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

@@ -45,6 +45,8 @@ def current(memory: LongTerm) -> list[str]:
         ("I love Chinese food.", "I hate Chinese food."),
         ("I hate Chinese food.", "I love Chinese food."),
         ("我爱吃川菜。", "我讨厌川菜。"),
+        ("我喜歡壽司。", "我讨厌寿司。"),  # in either script
+        ("i love chinese food", "I hate Chinese food."),
         ("I am a vegetarian.", "I am not a vegetarian any more."),
     ],
 )
