@@ -32,6 +32,7 @@ from memory.show import Shown
 from memory.state import State
 from memory.steps import places
 from memory.turns import MESSAGE_TOKENS
+from sessions.honesty import OWN, RAW, Honesty
 from sessions.recording import RecordedTurn, Recording
 from sessions.replay import Replay, Source, replay
 from sessions.transcript import steps_of
@@ -74,6 +75,7 @@ class Baselines(Shown):
     budget: int  # tokens
     settings: str  # hash of ours
     rows: tuple[Baseline, ...]
+    honesty: Honesty
 
     def row(self, name: str) -> Baseline:
         return next(each for each in self.rows if each.name == name)
@@ -98,13 +100,13 @@ class Baselines(Shown):
 
     def _html(self) -> str:
         figures = {"turns": self.turns, "budget": f"{self.budget:,} tokens", "settings": self.settings}
-        return show.rows(self.conversation, figures) + show.table(self.HEAD, self.lines())
+        return show.rows(self.conversation, figures | self.honesty.to_dict()) + show.table(self.HEAD, self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         rows = [asdict(r) | {"tokens_per_step": round(r.tokens_per_step, 1), "evidence_ratio": r.evidence_ratio}
                 for r in self.rows]  # fmt: skip
         return {"conversation": self.conversation, "turns": self.turns, "budget": self.budget,
-                "settings": self.settings, "rows": rows}  # fmt: skip
+                "settings": self.settings, "honesty": self.honesty.to_dict(), "rows": rows}  # fmt: skip
 
     def to_df(self) -> Any:
         """One row a memory."""
@@ -136,7 +138,18 @@ def baselines(
         rows.append(_row(name, reads, course, usd_per_million))
     say("evidence of ours …")
     rows.append(_ours(ours, course, spent, usd_per_million))
-    return Baselines(ours.recording.conversation, ours.turns, course.budget, ours.settings.hash, tuple(rows))
+    return Baselines(
+        ours.recording.conversation, ours.turns, course.budget, ours.settings.hash, tuple(rows), _worth(course)
+    )
+
+
+def _worth(course: _Course) -> Honesty:
+    """Of the evidence."""
+    ours = course.ours
+    return Honesty(
+        sum(bool(ask.evidence) for ask in course.asks), 1, ours.settings.recall_k, ours.pages,
+        (course.budget, course.budget), sum(course.sizes), RAW if ours.recording.format == "locomo" else OWN,
+    )  # fmt: skip
 
 
 # ── the transcript, step by step ──────────────────────────────────────────────────────────────────────

@@ -20,9 +20,10 @@ from memory.events import PromptAssembled
 from memory.finder import VectorSource
 from memory.settings import Settings, described
 from memory.show import Shown, small
+from sessions.honesty import Honesty
 from sessions.pinned import Moved, Outcome
 from sessions.replay import Policy, Replay, Source, Step, identified, replay
-from sessions.thresholds import LOST, NEEDLESS, Asked, Posed, ask, posed
+from sessions.thresholds import LOST, NEEDLESS, Asked, Posed, ask, posed, worth
 
 ORDER = {LOST: 0, "recall": 1, "window": 2}  # from worst to best
 CAUSES = {
@@ -135,6 +136,7 @@ class Effect(Shown):
     steps: int
     turns: tuple[TurnEffect, ...]  # those that changed, in order
     answers: tuple[Answer, ...]
+    honesty: Honesty  # of the answers, under the new settings
     replays: tuple[Replay, Replay] = field(repr=False, compare=False)
     pinned: tuple[Moved, ...] = ()  # questions pinned onto the conversation, asked in both
 
@@ -184,7 +186,8 @@ class Effect(Shown):
         moved = [[small(a.posed.question, 90), a.posed.turn or "end", a.before, a.after]
                  for a in self.answers if a.moved]  # fmt: skip
         return (
-            f"<code>{show.text(repr(self))}</code>" + show.table(["", "before", "after", "by"], rows)
+            show.rows(repr(self), self.honesty.to_dict() if self.answers else {})
+            + show.table(["", "before", "after", "by"], rows)
             + show.table(["question", "turn", "before", "after"], moved, 12)
             + show.table(["pinned question", "before", "after"], self.pinned_rows(), 12)
             + show.table(["turns", "before", "after", "why"], steps, 12)
@@ -199,6 +202,7 @@ class Effect(Shown):
             "steps": self.steps,
             "turns": [{**asdict(t), "says": t.says} for t in self.turns],
             "questions": len(self.answers),
+            "honesty": self.honesty.to_dict(),
             "won": [asdict(a) for a in self.won],
             "lost": [asdict(a) for a in self.lost],
             "pinned": [
@@ -255,7 +259,7 @@ def effect(
     return Effect(
         before.recording.conversation, before.recording.user, (before.settings, after.settings),
         figures(before, price), figures(after, price), len(before.steps), tuple(_turns(before, after)), answers,
-        (before, after), pinned,
+        worth(b, [after]), (before, after), pinned,
     )  # fmt: skip
 
 
@@ -288,6 +292,8 @@ WHERE = {section: section for section in ("stubs", "system", "facts", "recalled"
 
 
 def _turns(before: Replay, after: Replay) -> Iterator[TurnEffect]:
+    if before is after:
+        return
     one, other = prompts_of(before), prompts_of(after)
     for a, b in zip(before.steps, after.steps, strict=True):
         x, y = _parts(one.get(a.number), before), _parts(other.get(b.number), after)

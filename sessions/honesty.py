@@ -1,6 +1,7 @@
 """What a result is worth: over how many questions, out of how many candidates, with which labels, tuned on what.
 
-It stands beside every result of the lab, the recall funnel and the shape of a conversation. It judges nothing.
+It stands beside every result of the lab, the recall funnel and the shape of a conversation, what settings do to a
+conversation's questions and its lines of retrieval, pinned questions and the baselines. It judges nothing.
 """
 
 from __future__ import annotations

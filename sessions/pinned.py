@@ -41,6 +41,7 @@ from memory.state import State
 from memory.steps import READ, places
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
+from sessions.honesty import Honesty
 from sessions.questions import IRRELEVANT, KINDS, UPDATE, Pinned, file_of, of_conversation, read
 from sessions.replay import Replay, replay
 
@@ -85,6 +86,7 @@ class Check(Shown):
     settings: str  # hash of what they were asked under, or what was changed in each conversation's own; "": these
     at: datetime
     outcomes: tuple[Outcome, ...]
+    honesty: Honesty
 
     @property
     def won(self) -> int:
@@ -121,12 +123,14 @@ class Check(Shown):
 
     def _html(self) -> str:
         kinds = {kind: f"{n['won']}/{n['n']}" for kind, n in self.by_kind.items()}
-        return show.rows(self.line, kinds) + show.table(["", "kind", "question", "why", "tokens"], self.rows(), 100)
+        worth, head = self.honesty.to_dict(), ["", "kind", "question", "why", "tokens"]
+        return show.rows(self.line, kinds | worth) + show.table(head, self.rows(), 100)
 
     def to_dict(self) -> dict[str, Any]:
         figures = {"n": len(self.outcomes), "won": self.won, "regressions": [e.name for e in self.regressions],
                    "by_kind": self.by_kind}  # fmt: skip
         return {"file": self.file, "settings": self.settings, "at": self.at, **figures,
+                "honesty": self.honesty.to_dict(),
                 "outcomes": [asdict(each) for each in self.outcomes]}  # fmt: skip
 
     def to_df(self) -> Any:
@@ -159,10 +163,10 @@ def check(
     at = file or file_of(store)
     found = of_conversation(read(at), user, conversation)
     before = won_last(at)
-    done = run(store, found, settings=settings, changes=changes)
-    outcomes = tuple(replace(each, before=before.get(each.name)) for each in done)
+    desk = _Desk(store, settings, dict(changes or {}), StoredVectors(store), _again)
+    outcomes = tuple(replace(desk.outcome(each), before=before.get(each.name)) for each in found)
     under = settings.hash if settings else ", ".join(f"{name}={value}" for name, value in (changes or {}).items())
-    made = Check(str(at), under, store.clock(), outcomes)
+    made = Check(str(at), under, store.clock(), outcomes, desk.worth(outcomes))
     if keep and outcomes and os.access(at.parent, os.W_OK) and not (store.readonly and at == file_of(store)):
         _keep(at, made, before, accept=accept)
     return made
@@ -315,6 +319,18 @@ class _Desk:
         except EngineError as error:
             return _outcome(asked, ("written", str(error)))
         return judged(asked, case, done)
+
+    def worth(self, outcomes: Sequence[Outcome]) -> Honesty:
+        """Of what was asked here. Candidates are the pages of a conversation, in the window or not."""
+        grounds = [each.before for each in self._cases.values() if each.before.pages]
+        pages = [len(state.pages) for state in grounds]
+        corpus = [sum(page.tokens for page in state.pages.values()) for state in grounds]
+        read = [each.tokens for each in outcomes if each.tokens] or [0]
+        return Honesty(
+            len(outcomes), len({(each.user, each.conversation) for each in outcomes}),
+            max((state.settings.recall_k for state in grounds), default=0), sum(pages) / max(1, len(pages)),
+            (min(read), max(read)), round(sum(corpus) / max(1, len(corpus))),
+        )  # fmt: skip
 
     def _case(self, asked: Pinned) -> Case:
         expected = looked_for((asked.expect or asked.never or (asked.question,))[0])

@@ -22,6 +22,7 @@ from memory.finder import Finder, VectorSource
 from memory.settings import Settings
 from memory.show import Shown, small
 from memory.state import State
+from sessions.honesty import MODEL, OWN, RAW, Honesty
 from sessions.recording import Recording
 from sessions.replay import Replay
 
@@ -70,6 +71,7 @@ class Asked:
     coverage: float  # of the best: what min_coverage is compared with
     margin: float | None  # the same of min_margin; None: no vectors spoke
     least_margin: float | None = None  # a lower limit that holds in its place: question and page in two scripts
+    among: int = 0  # pages that had left: those that a recall chooses from
 
     @property
     def is_needless(self) -> bool:
@@ -158,6 +160,7 @@ class Thresholds(Shown):
     asked: tuple[Asked, ...]
     curves: dict[str, tuple[Point, ...]] = field(repr=False)
     suggestions: tuple[Suggestion, ...]
+    honesty: Honesty
     left_out: int = 0  # questions, for there were too many
 
     @property
@@ -232,12 +235,13 @@ class Thresholds(Shown):
             s.setting: f"{s.now:g} → {s.value:g}, to miss {s.missed} of {s.n} (left out: {s.held_out})"
             for s in self.suggestions
         }
-        return show.rows(repr(self), told) + show.table(head, rows, 60)
+        return show.rows(repr(self), told | self.honesty.to_dict()) + show.table(head, rows, 60)
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "settings": self.settings.hash, "questions": len(self.open), "messages_without_need": len(self.needless),
-            "left_out": self.left_out, "suggestions": [asdict(s) for s in self.suggestions],
+            "honesty": self.honesty.to_dict(), "left_out": self.left_out,
+            "suggestions": [asdict(s) for s in self.suggestions],
             "curves": {name: [{**asdict(p), "precision": p.precision, "recall": p.recall} for p in curve]
                        for name, curve in self.curves.items()},
         }  # fmt: skip
@@ -341,6 +345,7 @@ class _Desk:
             candidates=tuple(Candidate(hit.page, hit.score, hit.page in holders) for hit in ranking.hits),
             coverage=limits.get("best_coverage_idf_share", 1.0 if ranking.hits else 0.0),
             margin=margin,
+            among=len(gone),
         )
 
     def _state(self, each: Posed) -> State:
@@ -423,4 +428,19 @@ def thresholds(
     curves = {name: tuple(point(found, s, name, v) for v in GRID[name]) for name in names}
     made = (suggested(found, s, name) for name in names)
     total = sum(len(posed(each.recording)) for each in all_) if given is None else len(given)
-    return Thresholds(s, found, curves, tuple(each for each in made if each), max(0, total - len(found)))
+    suggestions = tuple(each for each in made if each)
+    return Thresholds(s, found, curves, suggestions, worth(found, all_), max(0, total - len(found)))
+
+
+def worth(asked: Sequence[Asked], replays: Sequence[Replay]) -> Honesty:
+    """What figures over these questions are worth; messages that need nothing are no questions."""
+    own = [each for each in asked if not each.is_needless]
+    s = replays[0].settings
+    corpus = [sum(page.tokens for page in each.state.pages.values()) for each in replays]
+    by_hand = RAW if any(each.recording.format == "locomo" for each in replays) else OWN
+    labels = MODEL if own and all(each.posed.by == RECALL for each in own) else by_hand
+    return Honesty(
+        len(own), len({each.conversation for each in own}), s.recall_k,
+        sum(each.among for each in own) / max(1, len(own)), (s.window_tokens, s.window_tokens),
+        round(sum(corpus) / len(corpus)), labels,
+    )  # fmt: skip

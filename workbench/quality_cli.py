@@ -154,6 +154,7 @@ def baselines(
         return
     terminal.line(repr(found))
     terminal.table(found.HEAD, found.lines())
+    terminal.table(["what the evidence is worth", ""], list(found.honesty.to_dict().items()))
 
 
 def bill(
@@ -225,6 +226,8 @@ def _told(made: Any) -> None:
     ]
     if lost:
         terminal.table(["name", "", "kind", "conversation", "question", "lost at"], lost)
+    if made.outcomes:
+        terminal.table(["what this is worth", ""], list(made.honesty.to_dict().items()))
 
 
 def _quiet(_: str) -> None: ...

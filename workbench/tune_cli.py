@@ -66,6 +66,8 @@ def tune(
     terminal.table(["question", "turn", "before", "after"], moved[:SHOWN])
     if made.pinned:
         terminal.table(["pinned question", "before", "after"], made.pinned_rows()[:SHOWN])
+    if made.answers:
+        terminal.table(["what the questions are worth", ""], list(made.honesty.to_dict().items()))
     terminal.table(
         ["line", "now", "suggested", "would miss", "of", "needless pages", "left out"],
         [[s.setting, s.now, s.value, s.missed, s.n, s.needless, s.held_out] for s in lines.suggestions],

@@ -80,6 +80,7 @@ def test_top_k_moves_questions_and_says_so(app: Run, demo: Path):
     assert not at.exception
     assert "No prompt of this conversation changes" in shown(at)
     assert "a recall away" in shown(at)
+    assert "nobody looked for wrong ones" in shown(at)  # what these questions are worth
     at.toggle(key="tune_lines_shown").set_value(True).run()
     assert not at.exception
     assert "Suggested: recall" in shown(at).replace("\\", "")

@@ -64,6 +64,11 @@ def test_money_is_tokens_at_the_price_and_nothing_without_one(found):
     assert found.row("vectors").cost_usd is None
 
 
+def test_the_evidence_says_what_it_is_worth(found):
+    assert (found.honesty.n, found.honesty.context_tokens) == (2, (1_500, 1_500))
+    assert found.to_dict()["honesty"]["questions"].startswith("n = 2 in 1 conversation, too few")
+
+
 def test_it_shows_itself(found):
     assert [row.name for row in found.rows] == [*MEMORIES, "ours"]
     assert "reads" in repr(found)

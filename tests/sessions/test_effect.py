@@ -56,6 +56,17 @@ def test_a_window_that_holds_all_wins_every_question(before, recording, small):
     assert made.after.hit_ratio == 1
 
 
+def test_what_the_questions_are_worth_stands_beside_them(before, recording, small):
+    made = effect(before, replay(recording, small.but(window_tokens=60_000)))
+    told = made.honesty
+    assert (told.n, told.conversations, told.candidates) == (len(made.answers), 1, 0)  # nothing had left
+    assert told.context_tokens == (60_000, 60_000)
+    assert told.corpus_tokens == sum(page.tokens for page in before.state.pages.values())
+    assert effect(before, before).honesty.candidates > 0
+    assert f"n = {len(made.answers)} in 1 conversation" in made._repr_html_()
+    assert made.to_dict()["honesty"] == told.to_dict()
+
+
 def test_top_k_moves_questions_and_no_prompt(before, recording, small):
     strict = small.but(min_coverage=1.0)
     made = effect(before, replay(recording, strict))

@@ -145,6 +145,16 @@ def test_a_setting_that_wins_is_found_and_two_replays_tell_what_moved(store: Sto
     assert between(store, before, after) == ()
 
 
+def test_a_check_says_what_it_is_worth(store: Store, tmp_path: Path):
+    write(tmp_path / "q.jsonl", [FOLDER, RAISED])
+    made = check(store, tmp_path / "q.jsonl", keep=False)
+    state = store.state(store.main_run("ana", "c"))
+    assert (made.honesty.n, made.honesty.conversations, made.honesty.candidates) == (2, 1, len(state.pages))
+    assert made.honesty.corpus_tokens == sum(page.tokens for page in state.pages.values())
+    assert made.honesty.context_tokens == tuple(f(each.tokens for each in made.outcomes) for f in (min, max))
+    assert made.honesty.to_dict()["labels"] in made._repr_html_()
+
+
 def test_a_conversation_that_is_gone_is_lost_and_said(store: Store):
     (found,) = run(store, [replace(FOLDER, conversation="gone")])
     assert not found.won

@@ -86,6 +86,13 @@ def test_of_several_conversations_one_is_left_out():
     assert made.missed == 2  # those of b, by the line that a alone would draw
 
 
+def test_messages_that_need_nothing_are_no_questions_of_what_it_is_worth(replayed, found):
+    made = thresholds(replayed, asked=found)
+    assert made.honesty.n == sum(not each.is_needless for each in found) < len(found)
+    assert 0 < made.honesty.candidates <= replayed.pages
+    assert made.honesty.to_dict()["questions"] in made._repr_html_()
+
+
 def test_too_few_questions_suggest_nothing():
     assert suggested([one(True), one(True)], Settings(), "recall_k") is None
     with pytest.raises(UnknownName):

@@ -21,6 +21,7 @@ from workbench.components.facts import facts
 from workbench.components.grid import Cell, Line, grid
 from workbench.components.grid import Column as GridColumn
 from workbench.components.histogram import Spread, spread
+from workbench.components.lab import honesty
 from workbench.components.replay import Tried
 from workbench.components.strip import MOST, Column, strip
 from workbench.components.trace import section
@@ -200,6 +201,7 @@ def questions(made: Effect, say: Words) -> None:
     if not made.answers:
         st.caption(say("tune.questions.none"))
         return
+    honesty(made.honesty, say, "tune_worth")
     if not any(a.moved for a in made.answers):
         st.caption(say("tune.questions.same", n=len(made.answers)))
         return
@@ -236,6 +238,7 @@ def lines(found: Thresholds, tried: Tried, say: Words) -> None:
         label_visibility="collapsed",
     ) or next(iter(found.curves))  # fmt: skip
     st.caption(say("tune.lines.n", n=len(found.open), needless=len(found.needless), near=len(found.near_misses)))
+    honesty(found.honesty, say, "tune_lines_worth")
     _spread(found, setting, say)
     suggestion = next((s for s in found.suggestions if s.setting == setting), None)
     if suggestion is None:
