@@ -159,6 +159,23 @@ def _simplified_map() -> dict[int, str]:
     return found
 
 
+def in_both_scripts(character: str) -> str:
+    """A character with all that are the same in the other Chinese script.
+
+    >>> sorted(in_both_scripts("发")), in_both_scripts("a")
+    (['发', '發', '髮'], 'a')
+    """
+    return _both_scripts().get(simplified(character), character) if _HAN.fullmatch(character) else character
+
+
+@cache
+def _both_scripts() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for code, plain in _simplified_map().items():
+        found[plain] = found.get(plain, plain) + chr(code)
+    return found
+
+
 def as_written(words: str, read: str, text: str, start: int = 0) -> str:
     """`words` of `read` as they stand in `text`, of which it is a reading of the same length; where not, unchanged."""
     at = read.find(words, start) if words else -1

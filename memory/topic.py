@@ -1,8 +1,8 @@
 """What a topic is, in words: where a text speaks of it, and what is left of the text without those sentences.
 
-A topic is phrases, matched whatever their case, width, plural or thousands marks; a word is never found inside
-another one (`cat` is not in `category`), but Chinese, which has no blanks, is found wherever it stands. Nothing is
-understood here: what tells of a topic without naming it is not found.
+A topic is phrases, matched whatever their case, width, Chinese script, plural or thousands marks; a word is never
+found inside another one (`cat` is not in `category`), but Chinese, which has no blanks, is found wherever it stands.
+Nothing is understood here: what tells of a topic without naming it is not found.
 
 Whole sentences go, for what is said about a thing gives it away as well; each is filled up to the same length, so
 that every span of the text stays where it was.
@@ -17,7 +17,7 @@ from functools import cached_property
 from unicodedata import normalize
 
 from memory.errors import BadMessage
-from memory.language import UNSPACED, sentences, terms
+from memory.language import UNSPACED, in_both_scripts, sentences, terms
 
 FILLER = "_"  # no search term, no keyword, two tokens for sixty of them, and one byte as most of what it replaces
 LEAST = 2  # characters of a phrase in letters; one would be in every text
@@ -103,9 +103,9 @@ def _word(word: str) -> str:
 
 
 def _either(character: str) -> str:
-    """The character, or the same one as wide as a Chinese one."""
-    wide = _FULL_WIDTH.get(character)
-    return f"[{re.escape(character)}{wide}]" if wide else re.escape(character)
+    """The character, or the same one as wide as a Chinese one, or in the other Chinese script."""
+    forms = in_both_scripts(character) + _FULL_WIDTH.get(character, "")
+    return f"[{re.escape(forms)}]" if len(forms) > 1 else re.escape(character)
 
 
 def unescaped(text: str) -> str:

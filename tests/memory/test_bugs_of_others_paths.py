@@ -286,6 +286,7 @@ def test_br_14_a_warm_reader_serves_nothing_that_another_one_deleted(store: Stor
         assert [warm.query(CANARY).found, warm.walk(CANARY).facts, engine.memory.query(CANARY).found] == [(), (), ()]
         for memory in (warm, engine.memory):  # nor does what it looks facts up by know the word
             assert memory.finder.coverage(memory.knowledge, CANARY) == {}
+            assert CANARY not in repr(memory.graph.terms)
         engine.say("What is my nickname, and what is the code?")
         assert CANARY not in repr(engine.caller.chat.seen[-1])
 
