@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from memory import show
@@ -29,6 +30,7 @@ from memory.stores.vector_source import StoredVectors
 from memory.trial import Key, Part, parts_of
 
 NAME = re.compile(r"([fp])([1-9]\d*)")
+WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+\s*|\s+")  # Chinese has no blanks: a character is one
 KEPT = ("system", "new")  # sections that no prompt goes without
 Answers = Callable[[Sequence[Mapping[str, Any]]], str]  # messages to a reply
 
@@ -61,6 +63,15 @@ class WhatIf(Shown):
     def moved(self) -> tuple[Part, ...]:
         return tuple(part for part in self.parts if part.state != "same")
 
+    @property
+    def reply_moves(self) -> list[tuple[str, str]]:
+        """What the second reply says in the place of the first, in order: words that are gone, words that are new."""
+        one, other = (WORD.findall(reply) for reply in self.replies or ("", ""))
+        found = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+        return [
+            ("".join(one[a:b]).strip(), "".join(other[c:d]).strip()) for kind, a, b, c, d in found if kind != "equal"
+        ]
+
     def __repr__(self) -> str:
         told = ", ".join(self.changes) or "nothing changed"
         return (
@@ -76,7 +87,9 @@ class WhatIf(Shown):
                 for r in self.table]  # fmt: skip
 
     def _html(self) -> str:
-        replies = "" if self.replies is None else show.rows(self.replies[0], {}) + show.rows(self.replies[1], {})
+        replies = ""
+        if self.replies is not None:
+            replies = show.table(["reply before", "reply after"], [self.replies]) + show.table(MOVES, self.reply_moves)
         return (
             f"<code>{show.text(repr(self))}</code>" + show.table(["part", "in", "", "before", "after"], self.rows())
             + replies + show.table(HEAD, self.lost_rows())
@@ -87,6 +100,7 @@ class WhatIf(Shown):
             "turn": self.turn, "changes": list(self.changes), "before_tokens": self.before_tokens,
             "after_tokens": self.after_tokens, "parts": [{**asdict(p), "state": p.state} for p in self.moved],
             "left_out": [asdict(row) for row in self.table], "replies": list(self.replies) if self.replies else None,
+            "reply_moves": self.reply_moves,
         }  # fmt: skip
 
     def to_df(self) -> Any:
@@ -96,6 +110,7 @@ class WhatIf(Shown):
         return pd.DataFrame([asdict(row) for row in self.table])
 
 
+MOVES = ["only before", "only after"]
 HEAD = ["without", "in", "tokens saved", "labelled turns lost", "of the reply's words", "says"]
 
 

@@ -89,7 +89,7 @@ def what_if(
 ) -> None:
     """One turn's prompt with other settings, or without a fact or a page; and each part left out in turn."""
     from memory.stores.sql import Store
-    from sessions.counterfactual import HEAD
+    from sessions.counterfactual import HEAD, MOVES
     from sessions.counterfactual import what_if as built
 
     with Store.open(store, readonly=True) as opened:
@@ -103,6 +103,7 @@ def what_if(
     terminal.table(["part", "in", "", "before", "after"], made.rows())
     if made.replies:
         terminal.table(["reply before", "reply after"], [list(made.replies)])
+        terminal.table(MOVES, made.reply_moves)
     terminal.table(HEAD, made.lost_rows())
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from memory.engine import resolved
 from memory.scope import Scope
 from memory.stores.sql import Store
 from sessions.fork import fork
@@ -78,6 +79,23 @@ def test_a_widget_changes_the_address(app: Run, demo: Path):
     assert not at.exception
     assert at.query_params["set"] in ("page_turns=20", ["page_turns=20"])
     assert "page_turns: 10 → 20" in chips(at)
+
+
+def test_one_that_was_stopped_is_shown_as_far_as_it_came_and_goes_on(app: Run, demo: Path):
+    with Store.open(demo, readonly=True) as store:
+        scope = store.main_run("ana", "house-move")
+        settings = resolved(store.state(scope).settings.but(eviction="lfu"))
+        playing = replaying.playing(store, replaying.source_of(store, scope), settings)
+        playing.stop()
+        playing.wait(60)
+    assert not playing.is_done
+    at = app(demo, "replay", **ANA, set="eviction=lfu")
+    assert not at.exception
+    assert given(at, "scrubber")["turn"] == playing.turn < 191
+    at.button(key="replay_resume").click().run()
+    assert not at.exception
+    assert not any(button.key == "replay_resume" for button in at.button)
+    assert given(at, "scrubber")["turn"] == 191
 
 
 @pytest.mark.parametrize("wrong", ["eviction=lur", "page_turns=x", "nothing", "page_turns=0", "colour=<b>red</b>"])

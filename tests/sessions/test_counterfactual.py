@@ -78,6 +78,16 @@ def test_both_prompts_are_answered_where_a_model_is_given(told, last):
     assert made.messages[0] != made.messages[1]
 
 
+def test_two_replies_are_told_apart_by_their_words(told, last):
+    said = iter(["Your budget is 5,000 euros.", "Your budget is not known to me."])
+    made = what_if(told, ANA, last, settings={"facts_tokens": 0}, answers=lambda _: next(said))
+    assert made.reply_moves == [("5,000 euros.", "not known to me.")]
+    assert ">not known to me.</td>" in made._repr_html_()
+    said = iter(["预算五千欧元。", "预算八千欧元。"])
+    assert what_if(told, ANA, last, answers=lambda _: next(said)).reply_moves == [("五", "八")]
+    assert what_if(told, ANA, last).reply_moves == []
+
+
 def test_what_is_not_there_is_told(told, last):
     with pytest.raises(NotFound, match="p99"):
         what_if(told, ANA, last, without=["p99"])
