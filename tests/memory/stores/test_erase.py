@@ -362,6 +362,14 @@ def test_knowledge_that_is_kept_at_hand_follows_other_stores_and_forgets_what_wa
     assert store.knowledge("ana", before.version).version == before.version
 
 
+def test_what_was_known_before_an_erase_comes_from_the_log_and_not_from_what_was_at_hand(store: Store, ana: LongTerm):
+    before = store.knowledge("ana")
+    with Store.open(store.path) as other:
+        erase(other, "ana", "peanut").carry_out()
+        then = other.knowledge("ana", before.version)
+    assert store.knowledge("ana", before.version) == then != before
+
+
 def test_the_fold_of_an_erase_is_the_same_live_and_rebuilt(store: Store, ana: LongTerm):
     erase(store, "ana", "peanut").carry_out()
     assert ana.knowledge == store.knowledge("ana")
