@@ -14,7 +14,8 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import eq
+from typing import Any, TypeVar
 
 from memory.errors import BadMessage
 from memory.jsontext import object_in
@@ -24,6 +25,8 @@ from memory.state import State
 from memory.turns import Turn, Words
 
 SYSTEM = ("system", "developer")
+Known = TypeVar("Known")
+Sent = TypeVar("Sent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +173,23 @@ def _same(known: Key, sent: Key) -> bool:
 
 def common(known: Sequence[Key], sent: Sequence[Key]) -> int:
     """How many messages both begin with."""
+    return beginning(known, sent, _same)
+
+
+def beginning(known: Sequence[Known], sent: Sequence[Sent], same: Callable[[Known, Sent], bool] = eq) -> int:
+    """How many of both, from the first on, are the same.
+
+    >>> beginning("peanut", "pearl")
+    3
+    """
     pairs = enumerate(zip(known, sent, strict=False))
-    return next((i for i, (a, b) in pairs if not _same(a, b)), min(len(known), len(sent)))
+    return next((i for i, (a, b) in pairs if not same(a, b)), min(len(known), len(sent)))
 
 
 def at_the_end(known: Sequence[Key], sent: Sequence[Key]) -> int:
     """How many of the first sent messages are the last ones known; 0 unless a reply is among them."""
+    # Stricter than a recorder (sessions/resending.py) or a trace (sessions/threads.py) is: here the model answers out
+    # of the run that is found, so nothing unknown may stand before what is shared, and "ok" alone is no sign.
     for n in range(min(len(known), len(sent)), 0, -1):
         if common(known[-n:], sent) == n and any(key.role == "assistant" for key in sent[:n]):
             return n

@@ -10,6 +10,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memory.resent import beginning
+
 Kind = Literal["goes on", "late", "edited", "apart"]
 
 
@@ -32,7 +34,7 @@ def place(known: Sequence[Hashable], sent: Sequence[Hashable], reply: Hashable |
     >>> place(["hi", "hello", "bye", "see you"], ["hi", "hello", "wait"])
     Place(kind='edited', new=2, shared=2)
     """
-    began = _same(known, sent)
+    began = beginning(known, sent)
     if began == len(sent) and reply is not None and len(known) > began and known[began] == reply:
         return Place("late", began, began)
     shared, end = _overlap(known, sent)
@@ -41,14 +43,10 @@ def place(known: Sequence[Hashable], sent: Sequence[Hashable], reply: Hashable |
     return Place("edited" if began else "apart", began, began)
 
 
-def _same(known: Sequence[Hashable], sent: Sequence[Hashable]) -> int:
-    """How many messages both begin with."""
-    differ = (i for i, (ours, theirs) in enumerate(zip(known, sent, strict=False)) if ours != theirs)
-    return next(differ, min(len(known), len(sent)))
-
-
 def _overlap(known: Sequence[Hashable], sent: Sequence[Hashable]) -> tuple[int, int]:
     """The longest end of what is known that stands in what was sent, and where it ends there; the latest of equals."""
+    # Anywhere, unlike memory/resent.py: an application puts a summary of its own in front of what its window leaves,
+    # and what is taken for known wrongly costs a record here, not an answer.
     best = (0, 0)
     for end in range(len(sent), 0, -1):
         most = min(end, len(known))

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.redaction import Redact, redact
+from memory.resent import beginning
 from sessions import otel_names as names
 from sessions.recording import Draft, ModelCall, RecordedTurn, Recording, Skipped, parsed_time
 from sessions.span_messages import (
@@ -66,13 +67,12 @@ class Thread:
 
     def shared(self, messages: Sequence[Message]) -> int:
         """How many of its first messages these begin with."""
-        pairs = zip(self.turns, messages, strict=False)
-        return next(
-            (i for i, (a, b) in enumerate(pairs) if a.message.key != b.key), min(len(self.turns), len(messages))
-        )
+        return beginning(self.turns, messages, lambda placed, message: placed.message.key == message.key)
 
     def cut(self, messages: Sequence[Message]) -> int:
         """Behind which of these messages it ends, where they hold its end but not its beginning; 0 if they do not."""
+        # Two that agree are enough: keys hold the ids of calls. resending.py counts all that agree, and leaves it to
+        # whoever asks, who chooses among conversations, how many are.
         if len(self.turns) < 2:
             return 0
         last, before = self.turns[-1].message.key, self.turns[-2].message.key
