@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import partial
-from pathlib import PurePath
 from typing import Any
 
-from sessions.readers.parts import Made, beyond_words, each_of, moment, rest, some, text_of
+from sessions.readers.parts import Export, Made, beyond_words, conversations, moment, rest, some, text_of
 from sessions.readers.source import Source
-from sessions.recording import Draft, RecordedCall, Skipped, words_of
+from sessions.recording import Draft, RecordedCall, words_of
 
 Node = dict[str, Any]
+EXPORT = Export("chatgpt", "mapping", dict, ("conversation_id", "id"), ("title",), "create_time")
 REASONING = ("thoughts", "reasoning_recap")
 CONTEXT = ("user_editable_context", "model_editable_context")
 OFTEN = {"status": "finished_successfully", "weight": 1.0, "recipient": "all"}  # says nothing
@@ -30,25 +29,14 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, user: str | None = None) -> Iterator[Made]:
-    yield from each_of(source, partial(_conversation, stem=PurePath(source.name).stem, user=user or "user"))
+    yield from conversations(source, user, EXPORT, _fill)
 
 
-def _conversation(raw: Any, where: str, stem: str, user: str) -> Iterator[Made]:
-    name = text_of(raw.get("conversation_id") or raw.get("id")) or f"{stem}-{where}"
-    mapping = raw.get("mapping")
-    if not isinstance(mapping, dict):
-        yield Skipped(
-            f"conversation {name}", "it has no messages: `mapping` is missing", text_of(raw.get("title"))[:60]
-        )
-        return
-    draft = Draft("chatgpt", name, user, title=text_of(raw.get("title")))
-    draft.extra = rest(raw, "mapping", "title", "conversation_id")
-    draft.began = moment(raw.get("create_time"), draft.note)
-    draft.versions, draft.remember = True, raw.get("is_do_not_remember") is not True
+def _fill(draft: Draft, raw: Any) -> None:
+    draft.remember = raw.get("is_do_not_remember") is not True
     if not draft.remember:
         draft.note("its owner asked that nothing of it be remembered: no fact is taken from it")
-    _Reading(draft, mapping).read(raw.get("current_node"))
-    yield draft.finish()
+    _Reading(draft, raw["mapping"]).read(raw.get("current_node"))
 
 
 class _Reading:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import PurePath
 from typing import Any
 
-from sessions.readers.parts import Made, beyond_words, call, each_of, moment, rest, some, text_of
+from sessions.readers.parts import Export, Made, beyond_words, call, conversations, moment, rest, some, text_of
 from sessions.readers.source import Source
-from sessions.recording import Draft, RecordedCall, Skipped, words_of
+from sessions.recording import Draft, RecordedCall, words_of
 
+EXPORT = Export("claude", "chat_messages", list, ("uuid", "conversation_id"), ("name", "title"), "created_at")
 ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
 FILLER = "This block is not supported on your current device yet."
 
@@ -26,26 +25,16 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, user: str | None = None) -> Iterator[Made]:
-    yield from each_of(source, partial(_conversation, stem=PurePath(source.name).stem, user=user or "user"))
+    yield from conversations(source, user, EXPORT, _fill)
 
 
-def _conversation(raw: Any, where: str, stem: str, user: str) -> Iterator[Made]:
-    name = text_of(raw.get("uuid") or raw.get("conversation_id")) or f"{stem}-{where}"
-    messages = raw.get("chat_messages")
-    if not isinstance(messages, list):
-        title = text_of(raw.get("name"))[:60]
-        yield Skipped(f"conversation {name}", "it has no messages: `chat_messages` is missing", title)
-        return
-    draft = Draft("claude", name, user, title=text_of(raw.get("name") or raw.get("title")))
-    draft.extra = rest(raw, "chat_messages", "uuid", "name")
-    draft.versions, draft.began = True, moment(raw.get("created_at"), draft.note)
-    path, versions = _path(draft, messages)
+def _fill(draft: Draft, raw: Any) -> None:
+    path, versions = _path(draft, raw["chat_messages"])
     for place, message in path:
         try:
             _message(draft, message, f"message {place + 1}", versions.pop(place, []))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             draft.skip(f"message {place + 1}", f"no message: {type(error).__name__} {error}", str(message))
-    yield draft.finish()
 
 
 def _path(draft: Draft, messages: Sequence[Any]) -> tuple[list[tuple[int, Any]], dict[int, list[Any]]]:

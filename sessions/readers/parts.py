@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
 from typing import Any
 
 from memory.errors import RecordingError
 from sessions.readers.documents import Document, documents
 from sessions.readers.source import Source
-from sessions.recording import RecordedCall, Recording, Skipped
+from sessions.recording import Draft, RecordedCall, Recording, Skipped
 
 Made = Recording | Skipped
 FIRST, LAST = 1990, 2200  # years in which somebody may have talked to a model
@@ -40,6 +41,42 @@ def each_of(source: Source, make: Callable[[Any, str], Iterator[Made]]) -> Itera
             lost.append(found)
     if lost:
         raise RecordingError(f"{source.name} holds nothing that can be read; {lost[0]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Where a program keeps what each of its conversations has: names of fields; of several, the first that says it."""
+
+    format: str
+    messages: str
+    kind: type  # of messages
+    names: tuple[str, ...]
+    titles: tuple[str, ...]
+    began: str
+
+
+def conversations(
+    source: Source, user: str | None, export: Export, fill: Callable[[Draft, Any], None]
+) -> Iterator[Made]:
+    """Each document as one conversation, whose messages `fill` reads into its draft; one without any is skipped."""
+    stem = PurePath(source.name).stem
+
+    def one(raw: Any, where: str) -> Iterator[Made]:
+        name, title = _first(raw, export.names) or f"{stem}-{where}", _first(raw, export.titles)
+        if not isinstance(raw.get(export.messages), export.kind):
+            yield Skipped(f"conversation {name}", f"it has no messages: `{export.messages}` is missing", title[:60])
+            return
+        draft = Draft(export.format, name, user or "user", title=title)
+        draft.extra = rest(raw, export.messages, export.names[0], export.titles[0])
+        draft.versions, draft.began = True, moment(raw.get(export.began), draft.note)
+        fill(draft, raw)
+        yield draft.finish()
+
+    yield from each_of(source, one)
+
+
+def _first(raw: Mapping[str, Any], names: Sequence[str]) -> str:
+    return next((text_of(raw[name]) for name in names if raw.get(name)), "")
 
 
 def guarded(found: Document, make: Callable[[Any, str], Iterator[Made]]) -> Iterator[Made]:
