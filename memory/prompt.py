@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
@@ -81,6 +81,7 @@ class Offer:
 
 
 RECALL_ONLY = Offer()
+OFFERS = 32  # counted ones that are kept: each may hold an application's whole list of tools
 
 Write = Callable[[str], int]  # words to their id
 Count = Callable[[str], int]  # words to their number of tokens
@@ -187,19 +188,19 @@ def offers_recall(state: State, exchange: Sequence[Message] = ()) -> bool:
     return bool(exchange) or bool(state.stubs.tokens)
 
 
-@cache
+@lru_cache(maxsize=OFFERS)
 def instruction_tokens(count: Count, offer: Offer = RECALL_ONLY) -> int:
     """Of the instructions and of the tools or the schema that they tell about."""
     most = max(_told_tokens(count, offer.instructions) + tool_tokens(count, offer), _told_tokens(count, offer.plain))
     return most + count(offer.application)
 
 
-@cache
+@lru_cache(maxsize=OFFERS)
 def tool_tokens(count: Count, offer: Offer = RECALL_ONLY) -> int:
     return count(offer.beside)
 
 
-@cache
+@lru_cache(maxsize=OFFERS)
 def _told_tokens(count: Count, instructions: str) -> int:
     return count(instructions) + 1
 

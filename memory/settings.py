@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -192,7 +192,7 @@ class Settings:
 TASKS = ("bookmark", "eviction", "extraction", "retrieval", "summary")  # of memory work
 
 
-@cache
+@lru_cache(maxsize=64)
 def by_task(memory_llm: str) -> Mapping[str, str]:
     """The models that the setting names, by task; "" is for every other task.
 

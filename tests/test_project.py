@@ -47,6 +47,30 @@ def test_the_changelog_has_the_version():
     assert headings[0][0] == PROJECT["version"] == workbench.__version__
 
 
+FEW = {
+    "_heart": "processes",
+    "callback_class": "classes of ours",
+    "_pieces": "sentences of ours",
+    "load_model": "yes and no",
+    "_frequencies": "languages that are known",
+    "script": "arrangements of the parts of a widget",
+    "ranks": "questions of a conversation; it goes with what was made for them",
+}
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_what_is_kept_by_what_somebody_gives_has_a_bound(folder: str):
+    found = [
+        f"{file.relative_to(ROOT)}: {function.name}"
+        for file in modules(folder)
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef) and function.args.args and function.name not in FEW
+        for decorator in map(ast.unparse, function.decorator_list)
+        if decorator in {"cache", "functools.cache"} or "maxsize=None" in decorator or "lru_cache(None" in decorator
+    ]
+    assert found == []
+
+
 TARGETS = ["setup", "run", "test", "lint", "soak", "bench", "screenshots", "notebooks", "wheel-test", "lock", "clean"]
 
 

@@ -259,6 +259,8 @@ def _read(file: Path) -> Iterator[bytes]:
     known = file.stat()
     place = (known.st_dev, known.st_ino)
     if place not in _KEPT:
+        for gone in [each for each, kept in _KEPT.items() if not os.fstat(kept).st_nlink]:
+            os.close(_KEPT.pop(gone))  # of a file that was deleted since: nobody can come to hold a lock of it
         _KEPT[place] = os.open(file, os.O_RDONLY)
     at = 0
     while block := os.pread(_KEPT[place], BLOCK, at):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.pager import Said
-from memory.prompt import ORPHAN, Message, Prompt, offers_recall
+from memory.prompt import OFFERS, ORPHAN, RECALL_ONLY, Message, Prompt, instruction_tokens, offers_recall
 from memory.recalls import Request
 from memory.settings import Settings
 from memory.turns import Call
@@ -187,6 +187,12 @@ def test_a_message_is_read_back_from_its_row():
 def test_equal_prompts_have_equal_hashes_and_others_do_not():
     one, other = (Prompt((Message("user", "new", (n,), 5),)) for n in (1, 2))
     assert one.hash == Prompt((Message("user", "new", (1,), 5),)).hash != other.hash
+
+
+def test_of_many_offers_few_are_kept():
+    for n in range(2 * OFFERS):
+        assert instruction_tokens(len, replace(RECALL_ONLY, application="[" * n)) == instruction_tokens(len) + n
+    assert instruction_tokens.cache_info().currsize == OFFERS
 
 
 def test_the_tool_is_offered_once_there_is_something_to_recall():
