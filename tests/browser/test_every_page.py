@@ -1,6 +1,7 @@
-"""Each page in Chromium, light and dark: it opens without a fault, in the reader's language."""
+"""Each page in Chromium, light and dark: it opens without a fault, legible, in the reader's language."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -12,6 +13,7 @@ pytestmark = pytest.mark.browser
 ANA = {"user": "ana", "conv": "house-move"}
 LIN = {"user": "lin", "conv": "tea-shop"}
 SOON = 120_000
+FAINT = Path(__file__).with_name("faint.js").read_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -22,6 +24,14 @@ def test_a_page_opens_without_a_fault(server, visit, path: str, scheme: str):
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=SOON)
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
     assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is (scheme == "dark")
+    assert page.evaluate(FAINT) == {}
+
+
+def test_an_opened_popover_is_legible_in_the_dark(server, visit):
+    page = visit(server, scheme="dark", **ANA)
+    page.get_by_role("button", name="Export").first.click()
+    expect(page.get_by_role("button", name="CSV")).to_be_visible(timeout=SOON)
+    assert page.evaluate(FAINT) == {}
 
 
 def test_the_browsers_language_is_spoken_and_can_be_changed(server, visit):

@@ -100,9 +100,10 @@ def head(view: DiffView, name: str, say: Words) -> str:
     """The title of the list, how its words are laid out, and the list as a file called `name`."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"##### :material/difference: {say('diff.by_cause')} :gray-badge[{view.changes}]", width="content")
-        chosen = st.segmented_control(
-            say("diff.layout"), LAYOUTS, default=LAYOUTS[0], key="diff_layout", label_visibility="collapsed",
-            format_func=lambda name: say(f"diff.layout.{name}"),
-        )  # fmt: skip
-        export(view.to_df, name, say, key="diff", drawing=view)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            chosen = st.segmented_control(
+                say("diff.layout"), LAYOUTS, default=LAYOUTS[0], key="diff_layout", label_visibility="collapsed",
+                format_func=lambda layout: say(f"diff.layout.{layout}"),
+            )  # fmt: skip
+            export(view.to_df, name, say, key="diff", drawing=view)
     return chosen or LAYOUTS[0]

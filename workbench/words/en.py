@@ -1250,7 +1250,7 @@ TEXT: dict[str, str] = {
     "review.found": "{found:n} of {all:n} entries hold “{words}”.",
     "review.none_found": "No entry holds “{words}”.",
     "review.tab.now": "Remembered",
-    "review.tab.past": "Used no more",
+    "review.tab.past": "No longer used",
     "review.tab.changes": "What changed",
     "review.past.says": (
         "Replaced, ended or taken back. They stay for the record, no answer uses them; erase removes them."
@@ -1997,6 +1997,7 @@ TEXT: dict[str, str] = {
     "sort.api key": "API key",
     "sort.token": "access token",
     "sort.card number": "card number",
+    "sort.password": "password",
     "sort.e-mail address": "e-mail address",
     "sort.phone number": "phone number",
     "done.recalled": "{pages} will be read in the next step.",
