@@ -7,8 +7,9 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 LOCKER = build/lock
 DATA ?= ../shared/data
+LOCOMO = $(DATA)/locomo/locomo10.json
 
-.PHONY: help setup run test lint units browser-tests soak bench screenshots notebooks wheel-test browser lock clean
+.PHONY: help setup run test lint units browser-tests soak bench figures screenshots notebooks wheel-test browser lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /|/' | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -45,6 +46,16 @@ soak: setup ## kill 200 writers, have others write for minutes, then all tests o
 bench: setup ## measure time and memory (leave the machine alone), and conflicts where DATA is
 	$(BIN)/workbench bench engine --json
 	@test ! -d $(DATA) || $(BIN)/workbench bench conflicts --data $(DATA) --json
+
+figures: setup ## every table of notebooks/LOG.md that a command makes, from the data sets in DATA (an hour or two)
+	@mkdir -p artifacts
+	$(BIN)/workbench bench engine --json
+	$(BIN)/workbench bench pages --json
+	$(BIN)/workbench bench baselines --json
+	$(BIN)/workbench bench baselines $(LOCOMO) --json
+	$(BIN)/workbench bench retrieval --locomo $(LOCOMO) --vectors artifacts/locomo.npz --json
+	$(BIN)/workbench bench paging --locomo $(LOCOMO) --vectors artifacts/locomo.npz --json
+	$(BIN)/workbench bench conflicts --data $(DATA) --json
 
 screenshots: setup browser ## write pictures of every page to artifacts/
 	$(BIN)/pytest -m screenshots

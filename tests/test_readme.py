@@ -1,6 +1,7 @@
 """What the README shows is what happens."""
 
 import contextlib
+import inspect
 import io
 import re
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from memory.stores.log import VIEWS
-from workbench.cli import app
+from workbench.cli import app, bench
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -37,6 +39,23 @@ def test_every_file_has_its_sentence(folder):
 def test_every_command_is_in_the_table():
     commands = {c.name or c.callback.__name__ for c in app.registered_commands}
     assert {name for name in commands if f"`{name}" not in README and f"`{name} " not in README} == set()
+
+
+BENCHES = re.findall(r"workbench (bench \w+(?: (?:\[?[A-Z$(]\S*|--[a-z]+(?: [A-Z$(a]\S*)?))*)", f"{README}{MAKEFILE}")
+
+
+@pytest.mark.parametrize("line", sorted({line.replace("`", "").replace("[FILE]", "") for line in BENCHES}))
+def test_what_makes_the_figures_is_a_command_with_these_options(line: str):
+    _, name, *given = line.split()
+    (command,) = [c.callback for c in bench.registered_commands if c.name == name]
+    options = {f"--{option}" for option in inspect.signature(command).parameters}
+    assert {each for each in given if each.startswith("--")} <= options
+
+
+def test_every_bench_makes_figures():
+    assert {c.name for c in bench.registered_commands} <= {line.split()[1] for line in BENCHES}
+    for named in {c.name for c in bench.registered_commands}:
+        assert f"workbench bench {named}" in MAKEFILE
 
 
 def test_the_pictures_are_there():
