@@ -26,7 +26,7 @@ def again(here: Place, say: Words) -> None:
     try:
         tried = parts.asked_for(here)
         playing = replaying.playing(store, replaying.source_of(store, here.scope), tried.settings)
-        playing.wait(replaying.AT_ONCE_S)
+        playing.wait(replaying.at_once_s(here.stream.turns))
         view = None if playing.is_under_way else at_turn(store, here.scope, playing.played(), here.at)
     except (BadSetting, BudgetTooSmall, UnknownName) as error:
         heading(say("replay.title"), here.row.title, [], say)

@@ -32,14 +32,19 @@ def tuned(here: Place, say: Words) -> None:
 def came_of_it(tried: Tried, here: Place, say: Words) -> None:
     try:
         before, after = tuning.both(here, tried)
-        tuning.await_both((before, after), here.stream.turns)
+        tuning.await_all((before, after), here.stream.turns)
         if under_way := [each for each in (before, after) if each.is_under_way]:
             parts.under_way(under_way[0], say)
             return
         if stopped := [each for each in (before, after) if each.error is None and not each.is_done]:
             parts.stopped(stopped[0], say)
             return
-        made = tuning.effect_of(here, tried, before.played(), after.played())
+        comparing = tuning.effect_of(here, tried, before.played(), after.played())
+        tuning.await_all((comparing,), here.stream.turns)
+        if comparing.is_under_way:
+            parts.under_way(comparing, say)
+            return
+        made = comparing.made()
     except (BadSetting, BudgetTooSmall, UnknownName) as error:
         tune.refused(error, say)
         return

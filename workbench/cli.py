@@ -752,12 +752,13 @@ def bench_pages(
     conversations: Annotated[int, typer.Option(min=1, help="That share the turns.")] = 10,
     json: AsJson = False,
 ) -> None:
-    """How long each page takes on a large store: its first run, and runs at other turns."""
+    """How long each page takes on a large store: its first run, and runs at other turns; apart from it, a replay."""
     from workbench.pages_bench import page_figures, page_rows
 
     say = None if json else lambda line: err.print(Text(line, style="dim"))
     figures = page_figures(turns, progress=say, conversations=conversations)
-    terminal.json(figures) if json else terminal.table(["page", "first run", "another turn", "n"], page_rows(figures))
+    head = ["page", "first run", "another turn", "n", "its replay"]
+    terminal.json(figures) if json else terminal.table(head, page_rows(figures))
 
 
 # ── shared ────────────────────────────────────────────────────────────────────────────────────────────

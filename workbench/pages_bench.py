@@ -2,11 +2,13 @@
 
 The store is made up (sessions/bench.py): conversations of one user, one fact in every so many turns; one of them is
 shown. `first` is the first run of a page, when none of its views is kept; `walk` are runs at other turns, as a reader
-who walks has them.
+who walks has them. The process has begun as the server does (`state.warm`). A page that waits for a replay shows how
+far that is: its first run is measured so, the walk when the replay is there; the replay's own time stands apart.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 import time
@@ -23,13 +25,14 @@ from memory.stores.sql import Store
 from memory.stores.sync import sync
 from sessions.bench import talk
 from sessions.importer import import_recordings
-from workbench import app, state
+from workbench import app, labs, replaying, state, tuning
 from workbench.state import STORE_VARIABLE
 
 TURNS = 100_000  # of the whole store
 CONVERSATIONS = 10
 WALKS = 5  # runs of each page at other turns
 SLOWEST_S = 120
+LOOK_S = 0.5
 
 Say = Callable[[str], None]
 
@@ -49,17 +52,22 @@ def page_figures(
                 import_recordings(store, [one], settings=Settings.of(window_tokens=8_000), replay=True)
             sync(store)
             holds = _holds(store)
-        with _shown(path):
-            pages = {name: _of_page(name, each, walks, say) for name in _names()}
-    return {"pages": pages, "store": holds}
+        return {"pages": pages_of(path, each, walks, say), "store": holds}
+
+
+def pages_of(store: Path, turns: int, walks: int, say: Say) -> dict[str, Any]:
+    """Of a store that is there; `turns` are those of the conversation that is shown."""
+    with _shown(store):
+        return {name: _of_page(name, turns, walks, say) for name in _names()}
 
 
 def page_rows(figures: dict[str, Any]) -> list[list[object]]:
-    """For a table: page, first run, another turn, n."""
+    """For a table: page, first run, another turn, n, and how long what it shows the progress of took."""
     return [
-        [name, f"{each['first_ms']:,.0f} ms", f"{each['walk_ms']:,.0f} ms", each["n"]]
+        [name, f"{each['first_ms']:,.0f} ms", f"{each['walk_ms']:,.0f} ms", each["n"],
+         f"{each['awaited_s']:,.1f} s" if each["awaited_s"] else "–"]
         for name, each in figures["pages"].items()
-    ]
+    ]  # fmt: skip
 
 
 def _holds(store: Store) -> dict[str, int]:
@@ -73,11 +81,14 @@ def _holds(store: Store) -> dict[str, int]:
 @contextmanager
 def _shown(store: Path) -> Iterator[None]:
     """The pages show this store meanwhile: they take it from the environment."""
-    before = os.environ.get(STORE_VARIABLE)
+    before, often = os.environ.get(STORE_VARIABLE), gc.get_threshold()
     os.environ[STORE_VARIABLE] = str(store)
     try:
+        state.warm()
         yield
     finally:
+        gc.set_threshold(*often)
+        gc.unfreeze()
         state.forget()
         if before is None:
             del os.environ[STORE_VARIABLE]
@@ -93,17 +104,32 @@ def _of_page(name: str, turns: int, walks: int, say: Say) -> dict[str, Any]:
     from streamlit.testing.v1 import AppTest
 
     say(f"the page {name} …")
-    state.forget()
+    for each in (state, replaying, labs, tuning):
+        each.forget()
     at = AppTest.from_file(app.__file__, default_timeout=SLOWEST_S)
     at.query_params["turn"] = str(turns)
     at.run()  # the start page: what every page needs is loaded by it
     at.switch_page(str(state.pages_folder() / f"{name}.py"))
     first = _run(at)
+    awaited = _awaited(at)
     others = []
     for step in range(1, walks + 1):
         at.query_params["turn"] = str(max(1, turns - step * turns // (walks + 2)))
         others.append(_run(at))
-    return {"first_ms": round(first, 1), "walk_ms": round(median(others), 1), "n": walks}
+    return {
+        "first_ms": round(first, 1), "walk_ms": round(median(others), 1), "n": walks, "awaited_s": round(awaited, 1),
+    }  # fmt: skip
+
+
+def _awaited(at: Any) -> float:
+    """Seconds until what the page shows the progress of is there; 0 where it shows none."""
+    began = time.perf_counter()
+    if not at.get("progress"):
+        return 0.0
+    while at.get("progress"):
+        time.sleep(LOOK_S)
+        _run(at)
+    return time.perf_counter() - began
 
 
 def _run(at: Any) -> float:

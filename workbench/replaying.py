@@ -18,6 +18,7 @@ from workbench.background import Background, Kept
 
 KEPT = 8  # replays in memory; those of 10,000 turns take some 100 MB each
 AT_ONCE_S = 1.0  # so long a page waits before it shows how far the replay is
+LONG, SOON_S = 2_000, 0.1  # turns: the replay of a longer conversation takes seconds, and a page does not wait for it
 
 
 class Playing(Background):
@@ -63,6 +64,11 @@ class Playing(Background):
 
 
 _PLAYING: Kept[tuple[str, Scope, int, int, str], Playing] = Kept(KEPT)
+
+
+def at_once_s(turns: int) -> float:
+    """So long a page waits for a replay of a conversation with so many turns."""
+    return AT_ONCE_S if turns <= LONG else SOON_S
 
 
 def source_of(store: Store, scope: Scope) -> Scope:

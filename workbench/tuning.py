@@ -7,7 +7,7 @@ nothing. Not here: any drawing.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -23,16 +23,18 @@ from sessions.replay import Replay
 from sessions.replayed import Replayed
 from sessions.thresholds import NEEDLESS, Asked, Thresholds, ask, posed, thresholds
 from workbench import replaying, state
-from workbench.replaying import Playing
+from workbench.background import Background, Kept
+from workbench.replaying import LONG, SOON_S, Playing
 from workbench.state import Place
 
-LONG = 2_000  # turns; of a longer conversation fewer questions are asked
-FEW = 60
+FEW = 60  # questions that are asked of a long conversation
+KEPT = 4  # comparisons
+PATIENCE_S = 20.0  # a replay of a short conversation is awaited, on a busy machine too
 
 
-def await_both(runs: Iterable[Playing], turns: int) -> None:
-    """As long as a page waits before it shows how far they are: short ones are awaited, on a busy machine too."""
-    until = time.monotonic() + (20.0 if turns <= LONG else replaying.AT_ONCE_S)
+def await_all(runs: Iterable[Background], turns: int) -> None:
+    """As long as a page waits before it shows how far they are."""
+    until = time.monotonic() + (PATIENCE_S if turns <= LONG else SOON_S)
     for each in runs:
         each.wait(max(0.0, until - time.monotonic()))
 
@@ -53,10 +55,47 @@ def both(here: Place, tried: Tried) -> tuple[Playing, Playing]:
     return replaying.playing(store, source, tried.base), replaying.playing(store, source, tried.settings)
 
 
-def effect_of(here: Place, tried: Tried, before: Replayed, after: Replayed) -> Effect:
-    price = price_of(tried.settings.llm)
-    pinned = _pinned(before, after, pins(here), here.own_version)
-    return effect(before.replay, after.replay, price=price, asked=(asked(before), asked(after)), pinned=pinned)
+class Comparing(Background):
+    """What a change of settings does, worked out: of a long conversation that takes a second or two."""
+
+    def __init__(self, make: Callable[[], Effect], turns: int) -> None:
+        super().__init__("comparison")
+        self.turn = self.turns = turns  # replayed
+        self._make = make
+        self._made: Effect | None = None
+
+    def start(self) -> None:
+        with self._lock:
+            if not self.is_under_way and self._made is None:
+                self._begin(self._compare)
+
+    def _compare(self) -> None:
+        self._made = self._make()
+
+    def made(self) -> Effect:
+        """Raises the error that ended it."""
+        if self._made is None:
+            raise self.error or EngineError("the comparison was not begun")
+        return self._made
+
+
+_COMPARING: Kept[Hashable, Comparing] = Kept(KEPT)
+
+
+def effect_of(here: Place, tried: Tried, before: Replayed, after: Replayed) -> Comparing:
+    """The effect of what is tried, begun by whoever asks for it first: perhaps still under way."""
+    price, asked_here, known = price_of(tried.settings.llm), pins(here), here.own_version
+
+    def make() -> Effect:
+        pinned = _pinned(before, after, asked_here, known)
+        return effect(before.replay, after.replay, price=price, asked=(asked(before), asked(after)), pinned=pinned)
+
+    def begun() -> Comparing:
+        comparing = Comparing(make, here.stream.turns)
+        comparing.start()
+        return comparing
+
+    return _COMPARING.get((before, after, price, asked_here, known), begun)
 
 
 def pins(here: Place) -> tuple[Pinned, ...]:
@@ -111,3 +150,10 @@ def price_of(llm: str) -> float | None:
         return prompt_price(llm)
     except EngineError:
         return None
+
+
+def forget() -> None:
+    """Drop what was worked out of replays, and them with it."""
+    _COMPARING.forget()
+    for kept in (asked, lines_of, _pinned):
+        kept.cache_clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -162,11 +162,23 @@ def run_name(run: str, say: Words) -> str:
 # ── how far it is ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def under_way(playing: Playing, say: Words) -> None:
+class Moving(Protocol):
+    """Work under way, and how far it is."""
+
+    @property
+    def is_under_way(self) -> bool: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def turns(self) -> int: ...
+    def stop(self) -> None: ...
+
+
+def under_way(playing: Moving, say: Words) -> None:
     st.fragment(_under_way, run_every=LOOK_S)(playing, say)
 
 
-def _under_way(playing: Playing, say: Words) -> None:
+def _under_way(playing: Moving, say: Words) -> None:
     if not playing.is_under_way:
         st.rerun()
     with st.container(border=True, key="replay_progress"):
