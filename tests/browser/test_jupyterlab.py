@@ -23,6 +23,12 @@ pytestmark = [
     ),
 ]
 SOON = 120_000
+OWN = """\
+import tempfile
+from memory import Engine
+own = Engine.open(tempfile.mkdtemp(), user="ana", conversation="own", remember="off")
+own.say("Hello.")
+workbench.live_window(own)"""
 CELLS = [
     "%load_ext workbench\nimport workbench\nwb = workbench.launch({store!r}, readonly=True)",
     "wb.view('live', turn=100, height=900, user='ana', conversation='house-move')",
@@ -30,6 +36,9 @@ CELLS = [
     "print('selected', repr(wb.selected))",
     "workbench.live_window(wb.place, 40)",
     "%memory turn 12",
+    "wb.sliders()",
+    OWN,
+    "own.say('And now?')\nNone",
     "wb.close()",
 ]
 
@@ -85,6 +94,26 @@ def heading(app: FrameLocator, text: str) -> None:
     expect(app.get_by_role("heading", level=1)).to_have_text(re.compile(text), timeout=SOON)
 
 
+def moved(page: Page, sliders: Locator) -> None:
+    """One slider moved by its keys: which prompts change and why; and what is typed is no command to the notebook."""
+    expect(sliders.locator("[data-part=told]")).to_contain_text("0 of 90", timeout=SOON)
+    cells = page.locator(".jp-Notebook .jp-CodeCell").count()
+    find = sliders.get_by_role("searchbox")
+    find.click()
+    page.keyboard.type("ddb above it pages leave")
+    find.fill("above it pages leave")
+    dial = sliders.locator("label.dial", has_text="high_watermark")
+    dial.get_by_role("slider").focus()
+    for _ in range(15):
+        page.keyboard.press("ArrowLeft")
+    expect(dial.locator("output")).to_contain_text("0.7 ")
+    expect(sliders.locator("[data-part=told]")).to_contain_text("53 of 90", timeout=SOON)
+    expect(sliders.locator("[data-part=why]")).to_contain_text("no longer in the window")
+    expect(sliders.locator("[data-part=diff]")).to_contain_text("above the high watermark (70%)")
+    assert sliders.locator("[data-part=strip] button.changed").count() == 53
+    assert page.locator(".jp-Notebook .jp-CodeCell").count() == cells
+
+
 def test_a_notebook_opens_the_app_moves_it_and_holds_what_is_selected(lab: str, browser: Browser):
     context = browser.new_context(viewport={"width": 1500, "height": 1100})
     page = context.new_page()
@@ -117,6 +146,11 @@ def test_a_notebook_opens_the_app_moves_it_and_holds_what_is_selected(lab: str, 
     expect(widget.locator(".where.num")).to_contain_text("Turn 39 of 191", timeout=SOON)
     expect(widget.locator("[data-part=token_bar] .seg").first).to_be_visible(timeout=SOON)
     expect(run(page, 5)).to_contain_text("turn 12 · step")
-    run(page, 6)
+    moved(page, run(page, 6))
+    followed = run(page, 7)
+    expect(followed.locator(".where.num")).to_contain_text("Turn 2 of 2", timeout=SOON)
+    run(page, 8)
+    expect(followed.locator(".where.num")).to_contain_text("Turn 4 of 4", timeout=SOON)
+    run(page, 9)
     context.close()
     assert outside == []
