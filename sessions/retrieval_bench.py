@@ -40,6 +40,7 @@ RENAMED = 60  # of those, with this conversation's names in them: nothing but th
 TURNS = 100_000
 CLIENTS = (1, 4, 16)
 ASKED = 160  # questions by all clients together
+EVERY_S = 1.0  # in which a client that asks as people do asks once
 FAR = 100  # turns looked through for the first that holds the answer
 OPEN = Weighing(min_coverage=0, min_margin=0)  # nothing is turned away
 
@@ -121,7 +122,10 @@ def retrieval_rows(figures: dict[str, Any]) -> list[list[object]]:
     rows.append(["what the thresholds cost of pages' hit@3", f"{cost['value']:.3f}", cost["n"]])
     for clients, spread in figures["latency_ms"]["clients"].items():
         value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms, CPU {spread['cpu']:.1f} ms"
-        rows.append([f"a ranking among {TURNS:,} turns, {clients} at a time", value, spread["n"]])
+        rows.append([f"a ranking among {TURNS:,} turns, {clients} that ask again at once", value, spread["n"]])
+    spread = figures["latency_ms"]["paced"]
+    value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms"
+    rows.append([f"the same, {spread['clients']} that ask once in {spread['every_s']:g} s each", value, spread["n"]])
     spread = figures["latency_ms"]["growing"]
     value = f"p50 {spread['p50']:.1f} ms, p95 {spread['p95']:.1f} ms"
     rows.append(["the same, a turn more before each question", value, spread["n"]])
@@ -401,20 +405,24 @@ def latency(turns: int, clients: Sequence[int] = CLIENTS, asked: int = ASKED) ->
     """Wall time of a ranking, the question's vector at hand; `p50` and `p95` are those of one client.
 
     `clients` are threads that ask again as soon as they have an answer; `cpu` is the process's time a question.
-    `growing`: one client, and a turn more before each question.
+    `growing`: one client, and a turn more before each question. `paced`: the most clients, each asking once in EVERY_S
+    seconds whether or not its last answer has come; the time counts from when the question was due.
     """
     draw = np.random.default_rng(7)
     index, texts, vectors = _made_up(turns, draw)
     questions = [" ".join(text.split()[:12]) for text in draw.choice(texts, asked)]
     index.rank(questions[0], vectors[0])  # what came since the last question is posted at the next
     spreads = {str(n): _timed(index, questions, vectors, n) for n in clients}
+    paced = _paced(index, questions, vectors, max(clients))
     growing = []
     for n, question in enumerate(questions[: asked // 4]):
         index.add(turns // PAGE_TURNS + 1, turns + n + 1, texts[n])
         since = time.perf_counter()
         index.rank(question, vectors[n])
         growing.append((time.perf_counter() - since) * 1000)
-    return {**spreads[str(clients[0])], "turns": turns, "clients": spreads, "growing": _spread(growing)}
+    return {
+        **spreads[str(clients[0])], "turns": turns, "clients": spreads, "paced": paced, "growing": _spread(growing),
+    }  # fmt: skip
 
 
 def _made_up(turns: int, draw: np.random.Generator) -> tuple[Index, list[str], Floats]:
@@ -436,6 +444,7 @@ def _made_up(turns: int, draw: np.random.Generator) -> tuple[Index, list[str], F
 
 
 def _timed(index: Index, questions: Sequence[str], vectors: Floats, clients: int) -> dict[str, float]:
+    """Clients that ask again at once."""
     taken: list[float] = []
 
     def client(first: int) -> None:
@@ -444,13 +453,33 @@ def _timed(index: Index, questions: Sequence[str], vectors: Floats, clients: int
             index.rank(questions[n], vectors[n])
             taken.append((time.perf_counter() - since) * 1000)
 
-    threads = [threading.Thread(target=client, args=(n,)) for n in range(clients)]
     spent = time.process_time()
+    _at_once(client, clients)
+    return {**_spread(taken), "cpu": round((time.process_time() - spent) * 1000 / len(taken), 1)}
+
+
+def _paced(index: Index, questions: Sequence[str], vectors: Floats, clients: int) -> dict[str, float]:
+    """Clients that ask by the clock, each beginning somewhere in the first EVERY_S seconds."""
+    taken: list[float] = []
+    begins = [time.perf_counter() + random.Random(n).uniform(0, EVERY_S) for n in range(clients)]
+
+    def client(first: int) -> None:
+        for nth, n in enumerate(range(first, len(questions), clients)):
+            due = begins[first] + nth * EVERY_S
+            time.sleep(max(0.0, due - time.perf_counter()))
+            index.rank(questions[n], vectors[n])
+            taken.append((time.perf_counter() - due) * 1000)
+
+    _at_once(client, clients)
+    return {**_spread(taken), "clients": clients, "every_s": EVERY_S}
+
+
+def _at_once(client: Callable[[int], None], clients: int) -> None:
+    threads = [threading.Thread(target=client, args=(n,)) for n in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return {**_spread(taken), "cpu": round((time.process_time() - spent) * 1000 / len(taken), 1)}
 
 
 def _spread(taken: Sequence[float]) -> dict[str, float]:

