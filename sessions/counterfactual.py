@@ -146,7 +146,8 @@ def what_if(
     parts = tuple(Part(*key, old.get(key, 0), new.get(key, 0), holds=False) for key in {**new, **old})
     chats = tuple(_chat(each, done) for each, done in ((one, before), (other, after)))
     replies = (answers(chats[0]), answers(chats[1])) if answers else None
-    told = (*(f"{name}={value}" for name, value in (settings or {}).items()), *(f"without {name}" for name in names))
+    under = case.before.settings.but(**(settings or {}))  # a whole number stands as one, however it was written
+    told = (*(f"{name}={getattr(under, name)}" for name in settings or {}), *(f"without {name}" for name in names))
     return WhatIf(
         scope, turn, told, parts, sum(m.tokens for m, _ in one), sum(m.tokens for m, _ in other),
         _table(case, before, old), replies, (chats[0], chats[1]),

@@ -98,7 +98,7 @@ def test_what_is_not_there_is_told(told, last):
 
 
 def test_it_shows_itself(told, last):
-    made = what_if(told, ANA, last, settings={"page_ins": 1})
+    made = what_if(told, ANA, last, settings={"page_ins": 1.0})
     assert "<table" in made._repr_html_()
     assert made.to_dict()["changes"] == ["page_ins=1"]
     assert len(made.to_df()) == len(made.table)
