@@ -1,4 +1,4 @@
-"""Secrets leave a text before any sink sees it: keys, tokens, card numbers; counted, never kept.
+"""Secrets leave a text before any sink sees it: keys, tokens, passwords, card numbers; counted, never kept.
 
 Applied once, where words enter the engine; a store may add patterns of its own. E-mail addresses and phone numbers
 stay, for they are what a memory is made of: they leave where words go to somebody else (`SHARED`). It is no
@@ -21,21 +21,42 @@ Span = tuple[int, int]  # of characters, half-open
 Find = Callable[[str], Iterable[Span]]  # what has to go of a text: spans in order, none overlapping
 Sorts = Mapping[str, Find]  # by the name that stands in its place
 
+# A group is the secret, where what stands around it tells what it is. Each begins with few characters, and looks back
+# only from those: every word that comes in passes here.
 PATTERNS: dict[str, re.Pattern[str]] = {
-    "private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
+    "private key": re.compile(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
+        r"|AGE-SECRET-KEY-1[0-9A-Z]{50,}",
+        re.S,
+    ),
+    # Of models; clouds; code; chat and mail; payment; told by how they begin.
     "api key": re.compile(
-        r"(?<![A-Za-z0-9])(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}"
-        r"|(?:ghp|gho|ghs|ghu)_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}|glpat-[A-Za-z0-9_-]{20,}"
-        r"|xox[abprs]-[A-Za-z0-9-]{10,}|hf_[A-Za-z0-9]{30,}|[sr]k_live_[A-Za-z0-9]{20,})"
+        r"(?<![A-Za-z0-9])(?=[1-9AGMNOSdghklnprswxy])(?:sk-[A-Za-z0-9_-]{20,}|(?:gsk|hf|r8|npm)_[A-Za-z0-9]{30,}"
+        r"|(?:pplx|xai)-[A-Za-z0-9]{30,}|lsv2_[ps][kt]_[A-Za-z0-9_]{20,}|AIza[0-9A-Za-z_-]{35}|A[KS]IA[0-9A-Z]{16}"
+        r"|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{20,}|do[opr]_v1_[a-f0-9]{40,}|dckr_pat_[A-Za-z0-9_-]{20,}"
+        r"|gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}|glpat-[A-Za-z0-9_-]{20,}|pypi-[A-Za-z0-9_-]{40,}"
+        r"|xox[abeprs][.-][A-Za-z0-9.-]{10,}|xapp-[A-Za-z0-9-]{20,}|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}"
+        r"|[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}|[1-9]\d{7,9}:AA[A-Za-z0-9_-]{33}"
+        r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:SK|key-)[0-9a-f]{32}(?![0-9a-f])"
+        r"|[prs]k_(?:live|test)_[A-Za-z0-9]{20,}|whsec_[A-Za-z0-9+/]{20,}=*|shp(?:at|ca|pa|ss)_[a-f0-9]{32,})"
     ),
     "token": re.compile(
-        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
-        r"|(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"
+        r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
+        r"|[Bb]earer ([A-Za-z0-9._~+/-]{20,}=*)|[Aa]uthorization\W{1,6}Basic ([A-Za-z0-9+/]{8,}={0,2})"
     ),
+    "password": re.compile(r"://[^\s/:@?#\[\]]{0,100}:([^\s/@\[\]]{1,200})@"),
 }  # fmt: skip
+# `DB_PASSWORD=…`, `"api_key": "…"`, `?token=…`: letters and digits together, for code says `token=settings.token`.
+GIVES = re.compile(r"[=:](?<=[dDeEtTnNyY\"' ].)\s{0,3}\\?[\"']?")
+SECRET_NAME = re.compile(
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|(?:api|access|account|private|secret)[ _-]?key)\\?[\"']?\s{0,2}\Z",
+    re.I,
+)
+GIVEN = re.compile(r"(?=[^\s\d]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'&;,<>(){}\[\]$\\]{8,}")
 # In groups as on the card, or in one; what follows may be its date or its code, and is no part of it.
 CARD = re.compile(
-    r"(?<!\d)(?<!\d\.)(?:[2-6]\d{3}([ -])(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|[2-6]\d{12,18})([ -]\d{3})?(?!\d|\.\d)"
+    r"[2-6](?<!\d[2-6])(?<!\d\.[2-6])"
+    r"\d{3}(?:([ .\u00a0-])(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|\d{9,15})([ -]\d{3})?(?!\d|\.\d)"
 )
 MAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}"
@@ -97,7 +118,33 @@ def _replaced(text: str, spans: Iterable[Span], sort: str) -> str:
 
 
 def _by(pattern: re.Pattern[str]) -> Find:
-    return lambda text: (found.span() for found in pattern.finditer(text))
+    return lambda text: (found.span(found.lastindex or 0) for found in pattern.finditer(text))
+
+
+def _passwords(text: str) -> Iterator[Span]:
+    """In an address, and given by name."""
+    spans = [found.span(1) for found in PATTERNS["password"].finditer(text)]
+    at = 0
+    for gives in GIVES.finditer(text):
+        if gives.end() < at or not SECRET_NAME.search(text, max(0, gives.start() - 30), gives.start()):
+            continue
+        if found := GIVEN.match(text, gives.end()):
+            at = found.end()
+            spans.append(found.span())
+    yield from _joined(sorted(spans))
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Those that meet as one."""
+    begin = end = -1
+    for start, stop in spans:
+        if start > end:
+            if end > begin:
+                yield begin, end
+            begin = start
+        end = max(end, stop)
+    if end > begin:
+        yield begin, end
 
 
 def _cards(text: str) -> Iterator[Span]:
@@ -120,7 +167,9 @@ def _luhn(digits: list[int]) -> bool:
     return sum(doubled) % 10 == 0 and len(set(digits)) > 1
 
 
-SECRETS: Sorts = MappingProxyType({**{sort: _by(p) for sort, p in PATTERNS.items()}, "card number": _cards})
+SECRETS: Sorts = MappingProxyType(
+    {**{sort: _by(p) for sort, p in PATTERNS.items()}, "password": _passwords, "card number": _cards}
+)
 SHARED: Sorts = MappingProxyType({"e-mail address": _by(MAIL), "phone number": _phones})
 
 

@@ -27,6 +27,33 @@ SECRETS_BY_EXAMPLE = {
     "card in one": ("5500005555555559", "card number"),
     "card with dashes": ("4111-1111-1111-1111", "card number"),
     "amex": ("3782 822463 10005", "card number"),
+    "card with dots": ("4111.1111.1111.1111", "card number"),
+    "card with hard spaces": ("4111\u00a01111\u00a01111\u00a01111", "card number"),
+    "aws for a while": ("ASIA" + "ABCD1234" * 2, "api key"),
+    "google oauth": ("ya29." + "a1B2" * 10, "api key"),
+    "google client": ("GOCSPX-" + "a1B2" * 7, "api key"),
+    "github refresh": ("ghr_" + "a1B2" * 9, "api key"),
+    "groq": ("gsk_" + "a1B2" * 13, "api key"),
+    "xai": ("xai-" + "a1B2" * 20, "api key"),
+    "perplexity": ("pplx-" + "a1B2" * 12, "api key"),
+    "replicate": ("r8_" + "a1B2" * 9, "api key"),
+    "langsmith": ("lsv2_pt_" + "a1b2" * 8 + "_" + "a1b2" * 3, "api key"),
+    "slack app": ("xapp-1-A1B2C3-1234567890-" + "a1b2" * 8, "api key"),
+    "slack address": ("hooks.slack.com/services/T1B2C3D4/B1B2C3D4/" + "a1B2" * 6, "api key"),
+    "stripe test": ("sk_test_" + "a1B2" * 6, "api key"),
+    "stripe hook": ("whsec_" + "a1B2" * 8, "api key"),
+    "twilio": ("SK" + "a1b2" * 8, "api key"),
+    "sendgrid": ("SG." + "a1B2" * 5 + "." + "a1B2" * 10, "api key"),
+    "mailgun": ("key-" + "a1b2" * 8, "api key"),
+    "npm": ("npm_" + "a1B2" * 9, "api key"),
+    "pypi": ("pypi-" + "a1B2" * 12, "api key"),
+    "docker": ("dckr_pat_" + "a1B2" * 7, "api key"),
+    "digital ocean": ("dop_v1_" + "a1b2" * 16, "api key"),
+    "telegram": ("1234567890:AA" + "a1B2c3D4e5F" * 3, "api key"),
+    "discord": ("M" + "a1B2" * 6 + ".a1B2c3." + "a1B2" * 8, "api key"),
+    "shopify": ("shpat_" + "a1b2" * 8, "api key"),
+    "pgp": ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQWG\n-----END PGP PRIVATE KEY BLOCK-----", "private key"),
+    "age": ("AGE-SECRET-KEY-1" + "A1B2" * 14, "private key"),
 }
 
 
@@ -59,10 +86,39 @@ def test_a_card_number_goes_with_whatever_stands_beside_it(number, before, after
         "the task-force met; sk-short",
         "2222222222222224444444444444444",
         "0000 0000 0000 0000",
+        "max_tokens: 1024, token=settings.token, api_key=os.environ['API_KEY']",
+        "the password: it is on the wall; the secret: 3 eggs",
+        "http://localhost:8080/@me, git@github.com:org/repo.git, ssh://git@example.org:22/x",
     ],
 )
 def test_what_is_no_secret_stays(text):
     assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "postgres://ana:{}@db.example.org:5432/x",
+        "redis://:{}@10.0.0.5/0",
+        "see https://ana:{}@example.org, please",
+        "DB_PASSWORD={}",
+        "x=api_key={}",
+        "https://example.org/v1?api_key={}&q=1",
+        '{{"client_secret": "{}", "user": "ana"}}',
+        r"{{\"password\": \"{}\"}}",
+        "AccountKey={};EndpointSuffix=core",
+        "AWS_SECRET_ACCESS_KEY = '{}'",
+    ],
+)
+def test_a_password_leaves_the_address_or_the_name_that_it_stands_with(around):
+    assert redact(around.format("hunter2hunter2")) == (around.format("[password removed]"), {"password": 1})
+
+
+@pytest.mark.parametrize(
+    "around", ["Authorization: Bearer {}", "Authorization: Basic {}", '{{"authorization": "Basic {}"}}']
+)
+def test_a_header_is_a_token(around):
+    assert redact(around.format("YW5hOmh1bnRlcjI0Mmh1bnRlcjI0Mg==")) == (around.format("[token removed]"), {"token": 1})
 
 
 def test_several_secrets_are_counted_by_sort():
@@ -87,6 +143,9 @@ def test_a_text_without_its_secrets_has_none(text):
         "sk-" * 300_000,
         "1" * 1_000_000,
         "a" * 1_000_000,
+        "token=" * 150_000,
+        ":" * 1_000_000,
+        "://a:" * 200_000,
     ],
 )
 def test_a_megabyte_made_to_be_slow_is_not(text):

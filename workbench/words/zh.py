@@ -2016,6 +2016,7 @@ TEXT: dict[str, str] = {
     "sort.api key": "API 密钥",
     "sort.token": "访问令牌",
     "sort.card number": "卡号",
+    "sort.password": "密码",
     "sort.e-mail address": "电子邮箱",
     "sort.phone number": "电话号码",
     "done.recalled": "下一步会读到 {pages}。",
