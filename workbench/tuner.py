@@ -155,7 +155,7 @@ class Tuner(Shown):
 
     def _html(self) -> str:
         """What came of what is moved; and every setting, by group."""
-        came = self.effect._html() if self.changes else f"<code>{show.text(repr(self))}</code>"
+        came = self.effect._html() + _picture(self.effect) if self.changes else f"<code>{show.text(repr(self))}</code>"
         head = ["setting", "now", "before", "from", "to", "unit", "meaning"]
         groups = {group: [_row(dial) for dial in self.dials if dial.group == group] for group in GROUPS}
         told = "".join(
@@ -178,6 +178,14 @@ class Tuner(Shown):
             for d in self.dials
         ]  # fmt: skip
         return pd.DataFrame(rows)
+
+
+def _picture(made: Effect) -> str:
+    """Tokens of each step's last prompt under what is moved, against its watermarks."""
+    under, values = made.settings[1], [step.prompts[-1] if step.prompts else 0 for step in made.replays[1].steps]
+    room = under.window_tokens or max(values)
+    marks = {name: room * getattr(under, name) for name in ("high_watermark", "low_watermark")}
+    return show.columns(values, max(room, *values), marks, f"Tokens of {len(values)} prompts under these settings")
 
 
 def _row(dial: Dial) -> list[Any]:

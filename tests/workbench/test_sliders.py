@@ -198,6 +198,8 @@ def test_without_widgets_the_same_by_hand_and_as_html(here: Place, sliders: Slid
     html = tuner._repr_html_()
     assert "recall_k 3 → 6" in html
     assert "<summary>eviction</summary>" in html
+    assert 'aria-label="Tokens of 90 prompts under these settings"' in html
+    assert "high_watermark 6,800" in html
     assert "<script" not in html
     assert tuner.to_dict()["changes"] == {"recall_k": 6}
     assert set(tuner.to_df()["setting"]) == {entry["name"] for entry in described()}
