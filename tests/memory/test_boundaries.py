@@ -13,11 +13,13 @@ from memory.boundaries import (
     every_exchanges,
     every_turns,
     idle_gap,
+    meaning_shift,
     named,
     token_budget,
 )
 from memory.errors import UnknownName
 from memory.events import PagePagedIn
+from memory.models.embedding import named as embedder
 from memory.pager import Said
 from memory.pages import guest_tokens
 from memory.settings import Settings
@@ -139,6 +141,38 @@ def test_a_topic_shift_needs_words_on_both_sides():
     assert not closes([turn(1)], turn(2), texts.__getitem__)
     assert closes([turn(1), turn(2)], turn(3), texts.__getitem__)
     assert not closes([turn(1)], turn(4), texts.__getitem__)
+
+
+def test_a_shift_of_meaning_is_told_by_vectors_and_needs_some_on_both_sides():
+    texts = {
+        1: "the hotel in Lisbon has a garden",
+        2: "is the hotel garden in Lisbon open",
+        3: "my piano invoice",
+        4: "…",
+    }
+    asked = []
+
+    def passages(some):
+        asked.extend(some)
+        return embedder("hash").passages(some)
+
+    closes = meaning_shift(passages, 0.3)
+    assert not closes([turn(1)], turn(2), texts.__getitem__)
+    assert closes([turn(1), turn(2)], turn(3), texts.__getitem__)
+    assert not closes([turn(1)], turn(4), texts.__getitem__)
+    assert not closes([turn(4)], turn(1), texts.__getitem__)
+    assert len(asked) == len(set(asked)) == 4  # each text once
+
+
+def test_a_shift_of_meaning_closes_pages_of_a_conversation_under_its_name():
+    pager = pager_of(Settings.of(window_tokens=4_000), boundary=meaning_shift(embedder("hash").passages, 0.3))
+    for text in ("the hotel in Lisbon", "the hotel garden in Lisbon", "my piano invoice", "the piano invoice again"):
+        pager.receive(Said(text))
+        pager.commit()
+        pager.settle()
+        pager.commit()
+    assert [(p.first, p.last) for p in pager.state.pages.values()] == [(1, 2), (3, 4)]
+    assert pager.state.pages[1].boundary == "meaning_shift"
 
 
 def test_mixed_rules_close_at_the_first():
