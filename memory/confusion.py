@@ -136,7 +136,7 @@ def confusion(
     ...     Marked(2, ("trip",), ("The trip goes to Oslo by ferry at noon. The ferry to Oslo is full.",)),
     ... ]
     >>> [(each.page, each.found, each.sentences) for each in confusion(pages).outlooks]
-    [(1, 2, 2), (2, 0, 2)]
+    [(1, 1, 2), (2, 0, 2)]
     """
     kept = sorted(pages, key=lambda each: each.page)[-at_once:]
     tried = _Tried(kept, stub_tokens)
