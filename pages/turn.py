@@ -24,6 +24,7 @@ def step(here: Place, say: Words) -> None:
     scrubber(here.at, view.turns, view.step, view.steps, say, acts.walk("scrubber"))
     if not here.has_decisions:
         live.transcript(view, here, say)
+        trace.filed(view, say)
         return
     trace.sums(view, say)
     trace.notices(view, say)
@@ -51,6 +52,7 @@ def came_in(view: TurnView, here: Place, say: Words, acts: live.Acts) -> None:
         rows = state.with_marks(view.messages, here)
         chat(rows, say, acts.mark("chat"), acts.read("chat"), evidence=view.evidence, at_end=False)
         trace.evidence(view, say)
+        trace.filed(view, say)
         rating(view, here, say)
     with right.container(border=True, height="stretch"):
         beside(here, say, acts, lambda: trace.events(view, say, acts))

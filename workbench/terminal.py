@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WIDE = 160  # columns where nobody watches: a file, a pipe
 FIGURE = re.compile(r"[-+$]?[\d,.]+(?: ?(?:ms|%))?|[–?]|None")
+FILED = 4_000  # characters of what a file says beside one turn
 SHORT = 16  # characters that are never broken
 # Escape and the other controls but tab and newline; marks that turn the reading direction.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -116,6 +117,12 @@ def turn(view: TurnView, *, with_prompt: bool = False) -> None:
     if view.calls:
         out.print(plain("\nmodel", "bold"))
         table(["round", "llm", "prompt", "reply", "cost", "took", "end"], map(_call, view.calls))
+    for row in view.filed:
+        where = f"turn {row.turn}" if row.turn else "the conversation"
+        out.print(plain(f"\nin the file, beside the words of {where}", "bold"))
+        out.print(plain(row.text[:FILED], "dim"))
+        if len(row.text) > FILED:
+            out.print(plain(f"… {len(row.text) - FILED:,} characters more: --json", "dim"))
 
 
 def _evictions(view: TurnView) -> None:

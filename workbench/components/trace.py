@@ -20,6 +20,7 @@ from workbench.views.retrieval import RetrievalView
 from workbench.views.turn import CallRow, EvictionRow, RecallView, TurnView
 from workbench.words import Words, escaped, visible
 
+FILED = 8_000  # characters of what a file says beside one turn
 ROUND = "_round"  # session: which step's prompt the reader picked
 STATES = {"finished": "check", "running": "recall", "abandoned": "error"}
 
@@ -211,6 +212,16 @@ def kept(view: TurnView, say: Words) -> None:
         facts([], key=f"kept_{index}", title=" ".join(filter(None, (row.name, row.text))), note=note)
     if not view.kept:
         st.caption(say("trace.no_kept"))
+
+
+def filed(view: TurnView, say: Words) -> None:
+    """What stands beside the words in the file that they were imported from, folded away."""
+    if view.filed:
+        with st.expander(say("trace.filed"), icon=":material/draft:"):
+            st.caption(say("trace.filed.says"))
+            for row in view.filed:
+                st.caption(say("trace.filed.turn", turn=row.turn) if row.turn else say("trace.filed.whole"))
+                st.code(visible(row.text, FILED), language="json", wrap_lines=True)
 
 
 def latency(view: TurnView, say: Words) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from memory.errors import NotFound
 from memory.events import (
     BookmarkMade,
     Event,
+    ExtraKept,
     FactsPlaced,
     MessageReceived,
     MessageReplied,
@@ -28,7 +30,7 @@ from memory.events import (
     TextRedacted,
 )
 from memory.prompt import Message
-from memory.scope import Scope
+from memory.scope import RECORDED, Scope
 from memory.show import Shown
 from memory.state import State
 from memory.stores.sql import Store
@@ -39,6 +41,7 @@ from workbench.views.retrieval import CandidateRow, RetrievalView, candidate, re
 from workbench.views.rows import ChatRow, FeedRow
 
 T = TypeVar("T")
+FILED_KINDS = tuple(kind.__name__ for kind in (ExtraKept, MessageReceived, MessageReplied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,14 @@ class CallRow:
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class FiledRow:
+    """What the file of an imported turn says beside its words: other versions, thoughts, that program's own fields."""
+
+    turn: int  # 0: of the conversation
+    text: str  # JSON, indented; what is left of it as it is, where a topic was erased from it
+
+
 @dataclass(frozen=True)
 class TurnView(Shown):
     scope: Scope
@@ -147,6 +158,7 @@ class TurnView(Shown):
     old_values: tuple[OldValueRow, ...]  # superseded, and in the prompt all the same; the alarming first
     events: tuple[FeedRow, ...]  # everything, in order
     redacted: dict[str, Any]
+    filed: tuple[FiledRow, ...] = ()  # of imported turns
 
     def __repr__(self) -> str:
         return (
@@ -173,6 +185,8 @@ class TurnView(Shown):
         html += "<b>old values</b>" + show.table(["fact", "said", "now", "where", "how"], old) if old else ""
         held = [[r.turn, r.verdict, r.name, r.text, r.reason] for r in self.kept]
         html += "<b>remembered</b>" + show.table(["turn", "", "fact", "what", "why"], held) if held else ""
+        filed = [[row.turn or "conversation", show.small(row.text, 500)] for row in self.filed]
+        html += "<b>in its file</b>" + show.table(["turn", "what stands beside the words"], filed) if filed else ""
         return html + "".join(each._html() for each in (*self.recalls, *self.retrievals))
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,11 +256,45 @@ def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> 
         old_values=old_values(store, scope, events),
         events=tuple(feed_rows(events, texts, {p.number: p.bookmark for p in state.pages.values() if p.bookmark})),
         redacted={k: v for b in _bodies(events, TextRedacted) for k, v in b.counts.items()},
+        filed=_filed(store, scope.at(RECORDED), _whole(events, texts)),
     )
 
 
 def _bodies(events: Iterable[Event], kind: type[T]) -> list[T]:
     return [e.body for e in events if isinstance(e.body, kind)]
+
+
+def _whole(events: Iterable[Event], texts: Mapping[int, str]) -> dict[int, str]:
+    """The words of each turn."""
+    said = [e.body.turn for e in events if isinstance(e.body, MessageReceived | MessageReplied)]
+    return {turn.number: texts.get(turn.text, "") for turn in said if not turn.piece}
+
+
+def _filed(store: Store, recorded: Scope, said: Mapping[int, str]) -> tuple[FiledRow, ...]:
+    """Of the turns that a recording of this conversation has in the same words; with its first one, the whole's."""
+    stream = store.stream(recorded)
+    if stream is None or not said or min(said) > stream.turns:
+        return ()
+    first, last = min(said), min(max(said), stream.turns)
+    after = store.version_at(recorded, first - 1) if first > 1 else 0
+    events = store.events(recorded, after=after, upto=store.version_at(recorded, last), kinds=FILED_KINDS)
+    extras = {b.turn: b.text for b in _bodies(events, ExtraKept)}
+    if not extras:
+        return ()
+    texts = store.words(recorded, sorted({*extras.values(), *text_ids(events)} - {0}))
+    there = {turn: words for turn, words in _whole(events, texts).items() if said.get(turn) == words}
+    return tuple(
+        FiledRow(turn, _indented(texts[text]))
+        for turn, text in extras.items()
+        if texts.get(text) and (turn in there or (not turn and there))
+    )
+
+
+def _indented(extra: str) -> str:
+    try:
+        return json.dumps(json.loads(extra), ensure_ascii=False, indent=2)
+    except ValueError:  # a topic was erased from it, and it is plain text now
+        return extra
 
 
 def _step_events(store: Store, scope: Scope, state: State, end: int) -> list[Event]:
@@ -345,7 +393,7 @@ def _calls(events: Sequence[Event], texts: Mapping[int, str]) -> list[CallRow]:
             rows.append(CallRow(b.round, b.llm, *tokens, b.cost_usd, b.ms, b.finish, text, calls, ""))
         elif isinstance(b, ModelFailed):
             text = texts.get(b.partial, "")
-            rows.append(CallRow(b.round, b.llm, 0, 0, None, 0.0, "failed", text, (), f"{b.error}: {b.message}"))
+            rows.append(CallRow(b.round, b.llm, 0, 0, None, b.ms, "failed", text, (), f"{b.error}: {b.message}"))
     return rows
 
 
