@@ -6,15 +6,14 @@ Parses, calls, lays out. Only a live run's bookmarks are changed; every edit can
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memory.errors import BadMessage, NotFound
-from memory.scope import LIVE, Scope
+from memory.scope import LIVE
 from workbench import terminal
-from workbench.options import AsJson, Run, StoreAt
-from workbench.options import OneUser as User
+from workbench.options import AsJson, Conversation, Run, StoreAt, User, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +23,20 @@ if TYPE_CHECKING:
 
 bookmarks = typer.Typer(no_args_is_help=True, help="What stays in the window for the pages that left: look, edit.")
 
-Conversation = Annotated[str, typer.Option("--conversation", "-c", help="Which conversation.")]
 Name = Annotated[str, typer.Argument(help="A page's name, such as p3.")]
 
 
 @bookmarks.command("list")
-def list_(user: User, conversation: Conversation, store: StoreAt = None, run: Run = None, json: AsJson = False) -> None:
+def list_(
+    user: User = None, conversation: Conversation = None, store: StoreAt = None, run: Run = None, json: AsJson = False
+) -> None:
     """Each bookmark with what came of it: hit, missed, ambiguous, or dead where nobody asked."""
     from memory.stores.sql import Store
     from workbench.views.bookmarks import SIGNS
     from workbench.views.bookmarks import bookmarks as of_run
 
     with Store.open(store, readonly=True) as opened:
-        view = of_run(opened, _scope(opened, user, conversation, run))
+        view = of_run(opened, scope_of(opened, user, conversation, run))
     if json:
         terminal.json(view.to_dict())
         return
@@ -48,14 +48,14 @@ def list_(user: User, conversation: Conversation, store: StoreAt = None, run: Ru
 
 @bookmarks.command()
 def confusion(
-    user: User, conversation: Conversation, store: StoreAt = None, run: Run = None, json: AsJson = False
+    user: User = None, conversation: Conversation = None, store: StoreAt = None, run: Run = None, json: AsJson = False
 ) -> None:
     """Which bookmarks are confused, predicted from the pages' own sentences, and a keyword that tells two apart."""
     from memory.stores.sql import Store
     from workbench.views.bookmarks import confused
 
     with Store.open(store, readonly=True) as opened:
-        found = confused(opened, _scope(opened, user, conversation, run))
+        found = confused(opened, scope_of(opened, user, conversation, run))
     if json:
         terminal.json(found.to_dict())
         return
@@ -78,11 +78,11 @@ def _pairs(pairs: tuple[Pair, ...]) -> Iterator[list[object]]:
 @bookmarks.command("set")
 def set_(
     name: Name,
-    user: User,
-    conversation: Conversation,
     keywords: Annotated[list[str] | None, typer.Argument(help="Its keywords; those it has stay without any.")] = None,
     weight: Annotated[float | None, typer.Option(help="0 to 10; heavier ones stand by themselves longer.")] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Take all keywords away.")] = False,
+    user: User = None,
+    conversation: Conversation = None,
     store: StoreAt = None,
     json: AsJson = False,
 ) -> None:
@@ -95,28 +95,26 @@ def set_(
 
 
 @bookmarks.command()
-def undo(name: Name, user: User, conversation: Conversation, store: StoreAt = None, json: AsJson = False) -> None:
+def undo(
+    name: Name, user: User = None, conversation: Conversation = None, store: StoreAt = None, json: AsJson = False
+) -> None:
     """Take the last edit of a bookmark back."""
     with _engine(store, user, conversation) as engine:
         mark = engine.undo_bookmark(name)
         _told(engine.pager.journal.words(mark.stub), mark.weight, json=json)
 
 
-def _engine(store: Path | None, user: str, conversation: str) -> Engine:
+def _engine(store: Path | None, user: str | None, conversation: str | None) -> Engine:
     """On the live run; a replay keeps what its rules made. Raises NotFound where there is none."""
     from memory.engine import Engine
     from memory.stores.sql import Store
 
     with Store.open(store, readonly=True) as opened:
-        main = opened.main_run(user, conversation)
+        main = scope_of(opened, user, conversation)
     if main.run != LIVE:
-        raise NotFound(f"{conversation!r} has no live run, and a replay keeps what its rules made: say something first")
-    return Engine.open(store, user=user, conversation=conversation)
-
-
-def _scope(store: Any, user: str, conversation: str, run: str | None) -> Scope:
-    main: Scope = store.main_run(user, conversation)
-    return main if run is None else main.at(run)
+        told = f"{main.conversation!r} has no live run, and a replay keeps what its rules made: say something first"
+        raise NotFound(told)
+    return Engine.open(store, user=main.user, conversation=main.conversation)
 
 
 def _told(stub: str, weight: float, *, json: bool) -> None:

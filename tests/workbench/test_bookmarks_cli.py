@@ -32,8 +32,8 @@ def place(tmp_path: Path) -> str:
     return str(tmp_path / "store")
 
 
-def run(place: str, *words: str) -> str:
-    line = ["bookmarks", *words, "-u", "ana", "-c", "c", "--store", place]
+def run(place: str, *words: str, which: tuple[str, ...] = ("-u", "ana", "-c", "c")) -> str:
+    line = ["bookmarks", *words, *which, "--store", place]
     done = CliRunner().invoke(app, line, catch_exceptions=True)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -49,6 +49,15 @@ def test_a_bookmark_is_set_listed_and_taken_back(place: str):
     assert "edited" in listed
     assert "○ dead" in listed
     assert json.loads(run(place, "undo", "p1", "--json"))["stub"] == before
+
+
+def test_the_only_conversation_need_not_be_named(place: str):
+    assert run(place, "list", which=()) == run(place, "list")
+    assert "[p1:green fence], weight" in run(place, "set", "p1", "green fence", which=())
+    with Engine.open(place, user="ben", conversation="d", chat=answer) as engine:
+        engine.say("Hello.")
+    with pytest.raises(NotFound, match="say which conversation: --user ben --conversation d, --user ana"):
+        run(place, "list", which=())
 
 
 def test_the_weight_alone_is_set_and_keywords_are_taken_away(place: str):
