@@ -33,6 +33,7 @@ from memory.stores import census
 from memory.stores.census import Counted
 from memory.stores.sql import Store, Stream, default_path
 from memory.stores.vector_source import StoredVectors
+from memory.tokens import count
 from memory.trial import Trial
 from workbench import access, components
 from workbench.review_link import Reviewer
@@ -622,7 +623,8 @@ def warm() -> None:
         if rows:
             stream = store.require(rows[0].scope)
             _window(store, stream.scope, stream.version, store.generation(), stream.turns)
-    zipf("word")  # reads its list of words
+    zipf("word")  # reads its list of words, and the next one its tokens
+    count("word")
     import_module("pyvis.network")
     gc.freeze()
     gc.set_threshold(*SELDOM)
