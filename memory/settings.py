@@ -196,6 +196,8 @@ TASKS = ("bookmark", "eviction", "extraction", "retrieval", "summary")  # of mem
 def by_task(memory_llm: str) -> Mapping[str, str]:
     """The models that the setting names, by task; "" is for every other task.
 
+    Raises UnknownName for a task that is not there, BadSetting for one that is named twice or without a model.
+
     >>> dict(by_task("gpt-4o-mini, bookmark=ollama/llama3"))
     {'': 'gpt-4o-mini', 'bookmark': 'ollama/llama3'}
     """
