@@ -85,12 +85,12 @@ class Sliders(Parts):
         """To the live conversation, from its next step on."""
         self.wait()
         made = self.tuner.apply()
-        self._draw(self._say("tune.in_force"))
+        self._tell(self._say("tune.in_force"))
         return made
 
     def undo(self) -> Settings:
         made = self.tuner.undo()
-        self._draw()
+        self._tell()
         return made
 
     def save(self, file: Path | str) -> Path:
@@ -163,10 +163,10 @@ class Sliders(Parts):
 
     def _progress(self, turn: int, turns: int) -> None:
         if turns:
-            self._draw(self._say("replay.progress", turn=turn, turns=turns))
+            self._tell(self._say("replay.progress", turn=turn, turns=turns))
 
     def _refuse(self, error: EngineError) -> None:
-        self._draw(f"{self._say('tune.refused')}: {error}", is_refused=True)
+        self._tell(f"{self._say('tune.refused')}: {error}", is_refused=True)
 
     # ── drawn ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -175,10 +175,15 @@ class Sliders(Parts):
         self._draw()
         return made
 
-    def _draw(self, told: str = "", *, is_refused: bool = False) -> None:
+    def _draw(self) -> None:
         with self._lock:
             came = {} if self._effect is None else self._came_of_it(self._effect)
-            self.parts = {**self._dials(told, is_refused=is_refused), **came}
+            self.parts = {**self._dials(), **came}
+
+    def _tell(self, told: str = "", *, is_refused: bool = False) -> None:
+        """What came of the last move stays as it is drawn."""
+        with self._lock:
+            self.parts = {**self.parts, **self._dials(told, is_refused=is_refused)}
 
     def _dials(self, told: str = "", *, is_refused: bool = False) -> dict[str, Any]:
         tuner = self.tuner
