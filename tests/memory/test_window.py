@@ -15,7 +15,19 @@ from memory.settings import Settings
 from memory.stubs import open_range
 from memory.tokens import count
 from memory.window import fill, page_in, page_room, scaled
-from tests.memory.conftest import Step, counted, drive, driven, fits_or_is_impossible, pager_of, steps, text_of, unsound
+from tests.memory.conftest import (
+    START,
+    Step,
+    counted,
+    drive,
+    driven,
+    fits_or_is_impossible,
+    pager_of,
+    steps,
+    text_of,
+    unsound,
+    use_tools,
+)
 
 TINY = Settings.of(window_tokens=1_500, reply_tokens=100, boundary="fixed_4")
 CHATTER = [Step(40, answer=60) for _ in range(12)]
@@ -127,6 +139,30 @@ def test_a_message_longer_than_the_window_gets_its_step_with_its_end_in_the_prom
     assert last["content"].startswith("[… the beginning of this message is on an earlier page]")
     assert prompt.tokens <= window - 100
     assert pager.state.stubs.tokens
+
+
+def test_the_users_last_message_never_leaves_whatever_the_policy_says():
+    """Its page closed within the step: tools were called, and their results fill the window."""
+    asked = []
+
+    def watch(pager, prompt):
+        said = {t.number for page in pager.state.residents if not page.guest_until for t in page.turns}
+        asked.append(pager.state.user_turn in said)
+
+    def newest_first(page, now):
+        return -page.number
+
+    pager = pager_of(TINY.but(boundary="fixed_2"), eviction_policy=newest_first)
+    results = ((300, 10), (300, 10))
+    drive(pager, [*CHATTER, Step(60, tools=results), Step(60, tools=results), Step(5, question=True)], watch)
+    pager.receive(Said("What is it?"))
+    pager.commit()
+    use_tools(pager, Step(1, tools=results), START, 1)
+    use_tools(pager, Step(1, tools=results), START, 2)
+    watch(pager, pager.prompt())
+    assert pager.state.counts.evictions
+    assert pager.state.page_of(pager.state.user_turn).closed
+    assert all(asked)
 
 
 def test_a_system_prompt_that_leaves_no_room_is_told_with_the_figures():
