@@ -366,6 +366,7 @@ class ModelFailed(Body):
     prompt_tokens: int = 0  # of a prompt that was too long, as the provider counted it; 0: it did not say
     limit_tokens: int = 0  # what it takes; 0: it did not say
     request: str = ""  # id of an application's own call that was recorded; "": the engine made it
+    ms: float = 0.0  # until it failed; 0: not measured
 
 
 @dataclass(frozen=True, slots=True)

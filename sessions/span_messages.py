@@ -378,11 +378,11 @@ def model_call(span: Span, *, replied: bool) -> ModelCall | None:
     tokens_in, tokens_out, _ = figures(span)
     llm, cost = clean(str(span.first(names.MODELS) or "")), span.first(names.COSTS)
     request, (kind, why) = f"{span.trace}-{span.id}", _failed(span)
+    took = (span.ended_at - span.started_at).total_seconds() if span.started_at and span.ended_at else 0.0
     if (kind or why) and not replied:
-        return ModelCall(request, llm, error=kind or "Error", message=why)
+        return ModelCall(request, llm, ms=max(0.0, took * 1000), error=kind or "Error", message=why)
     if not (llm or tokens_in or tokens_out or cost is not None):
         return None
-    took = (span.ended_at - span.started_at).total_seconds() if span.started_at and span.ended_at else 0.0
     finish = loaded(span.attributes.get(names.FINISH) or "")
     return ModelCall(
         request, llm, tokens_in, tokens_out, None if cost is None else _number(cost), max(0.0, took * 1000),

@@ -232,7 +232,7 @@ class Tape:
         said = self.pager.said
         if o.error:
             words = self.without_secrets(o.message)
-            self.pager.add(ModelFailed(0, o.llm, o.error, words, request=o.request))
+            self.pager.add(ModelFailed(0, o.llm, o.error, words, request=o.request, ms=o.ms))
             return
         text, calls = (reply.text, reply.calls) if reply else ("", ())
         self.pager.add(

@@ -145,7 +145,7 @@ def step_records(turns: Sequence[RecordedTurn], said: Said, by: Redact = redact)
 def call_record(call: ModelCall) -> Body:
     """Of a call that an application made; its words are its turns', so it has none of its own."""
     if call.error:
-        return ModelFailed(0, call.llm, call.error, call.message, request=call.request)
+        return ModelFailed(0, call.llm, call.error, call.message, request=call.request, ms=call.ms)
     return ModelCalled(
         0, call.llm, call.prompt_tokens, call.completion_tokens, call.cost_usd, call.ms, call.finish, 0,
         request=call.request, first_ms=call.first_ms,
@@ -154,7 +154,7 @@ def call_record(call: ModelCall) -> Body:
 
 def _call_of(body: ModelCalled | ModelFailed) -> ModelCall:
     if isinstance(body, ModelFailed):
-        return ModelCall(body.request, body.llm, error=body.error, message=body.message)
+        return ModelCall(body.request, body.llm, ms=body.ms, error=body.error, message=body.message)
     return ModelCall(
         body.request, body.llm, body.prompt_tokens, body.completion_tokens, body.cost_usd, body.ms, body.first_ms,
         body.finish,

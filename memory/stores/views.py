@@ -15,7 +15,7 @@ from __future__ import annotations
 from memory.stores import fact_views
 from memory.stores.taken import Taken
 
-SCHEMA = 4  # grows with any change below: a file of another number is made anew
+SCHEMA = 5  # grows with any change below: a file of another number is made anew
 
 BASE = """
 CREATE SCHEMA raw;
@@ -119,20 +119,23 @@ OTHERS = (
     Taken(
         "call", ("ModelCalled",),
         '{"round":"INTEGER","llm":"VARCHAR","prompt_tokens":"INTEGER","completion_tokens":"INTEGER",'
-        '"cost_usd":"DOUBLE","ms":"DOUBLE","finish":"VARCHAR","calls":"JSON","task":"VARCHAR","protocol":"VARCHAR"}',
+        '"cost_usd":"DOUBLE","ms":"DOUBLE","finish":"VARCHAR","calls":"JSON","task":"VARCHAR","protocol":"VARCHAR",'
+        '"first_ms":"DOUBLE"}',
         {"round": ("INTEGER", "b.round"), "llm": ("VARCHAR", "b.llm"),
          "prompt_tokens": ("INTEGER", "b.prompt_tokens"), "completion_tokens": ("INTEGER", "b.completion_tokens"),
          "cost_usd": ("DOUBLE", "b.cost_usd"), "ms": ("DOUBLE", "b.ms"), "finish": ("VARCHAR", "b.finish"),
          "asked": ("INTEGER", "coalesce(json_array_length(b.calls), 0)"),
-         "task": ("VARCHAR", "coalesce(b.task, 'reply')"), "protocol": ("VARCHAR", "nullif(b.protocol, '')")},
+         "task": ("VARCHAR", "coalesce(b.task, 'reply')"), "protocol": ("VARCHAR", "nullif(b.protocol, '')"),
+         "first_ms": ("DOUBLE", "nullif(b.first_ms, 0)")},
     ),
     Taken(
         "failure", ("ModelFailed",),
         '{"round":"INTEGER","llm":"VARCHAR","error":"VARCHAR","message":"VARCHAR","task":"VARCHAR",'
-        '"attempt":"INTEGER","again_in_s":"DOUBLE"}',
+        '"attempt":"INTEGER","again_in_s":"DOUBLE","ms":"DOUBLE"}',
         {"round": ("INTEGER", "b.round"), "llm": ("VARCHAR", "b.llm"), "error": ("VARCHAR", "b.error"),
          "message": ("VARCHAR", "b.message"), "task": ("VARCHAR", "coalesce(b.task, 'reply')"),
-         "attempt": ("INTEGER", "coalesce(b.attempt, 1)"), "again_in_s": ("DOUBLE", "b.again_in_s")},
+         "attempt": ("INTEGER", "coalesce(b.attempt, 1)"), "again_in_s": ("DOUBLE", "b.again_in_s"),
+         "ms": ("DOUBLE", "nullif(b.ms, 0)")},
     ),
     Taken(
         "retrieval", ("PagesRetrieved",),
@@ -299,8 +302,8 @@ FROM raw.candidate c {_STREAM.format("c")}
 
 LLM_CALLS = f"""
 SELECT {WHOSE}, c.step, c.task, c.round, c.llm, c.error IS NULL AS answered, c.prompt_tokens, c.completion_tokens,
-       c.cost_usd, c.ms, c.finish, c.protocol, c.asked, c.attempt, c.error, c.message, c.again_in_s, c.happened_at,
-       c.version
+       c.cost_usd, c.ms, c.first_ms, c.finish, c.protocol, c.asked, c.attempt, c.error, c.message, c.again_in_s,
+       c.happened_at, c.version
 FROM (SELECT * FROM raw.call UNION ALL BY NAME SELECT * FROM raw.failure) c {_STREAM.format("c")}
 """
 
@@ -501,7 +504,8 @@ VIEWS: dict[str, dict[str, str]] = {
         "prompt_tokens": "as the model counted them",
         "completion_tokens": "the same for what it answered",
         "cost_usd": "empty if the price is unknown",
-        "ms": "milliseconds until the answer was whole",
+        "ms": "milliseconds until the answer was whole, or until it failed; empty: not measured",
+        "first_ms": "milliseconds until the first piece of a stream; empty: no stream, or not measured",
         "finish": "why it stopped, in the provider's word",
         "protocol": "how memory operations were offered: tools, schema; empty: not at all",
         "asked": "operations and tools that it asked for",

@@ -46,7 +46,10 @@ SPANS = (
     chat(1, "hi", "hello", attributes=figures(12, 3, 0.25)), FAILED,
     chat(3, "hi", "hello", "how?", "so", attributes=figures(30, 4)),
 )  # fmt: skip
-CALLS = {1: [("m", 12, 3, 0.25, 5_000.0, "")], 3: [("m", 0, 0, None, 0.0, "Timeout"), ("m", 30, 4, None, 5_000.0, "")]}
+CALLS = {
+    1: [("m", 12, 3, 0.25, 5_000.0, "")],
+    3: [("m", 0, 0, None, 5_000.0, "Timeout"), ("m", 30, 4, None, 5_000.0, "")],
+}
 
 
 def calls(recording: Recording) -> dict[int, list[tuple[Any, ...]]]:
@@ -78,7 +81,7 @@ def test_each_call_stands_behind_the_turn_that_it_answers_and_in_the_table_of_ca
         Log(store).query("SELECT step, llm, prompt_tokens, cost_usd, ms, error FROM llm_calls ORDER BY version").rows
     )
     assert [tuple(row) for row in table] == [
-        (1, "m", 12, 0.25, 5_000.0, None), (2, "m", None, None, None, "Timeout"), (2, "m", 30, None, 5_000.0, None),
+        (1, "m", 12, 0.25, 5_000.0, None), (2, "m", None, None, 5_000.0, "Timeout"), (2, "m", 30, None, 5_000.0, None),
     ]  # fmt: skip
     assert verify(store).ok
 

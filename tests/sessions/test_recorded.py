@@ -129,7 +129,7 @@ def test_a_call_that_failed_and_was_tried_again_is_one_step(store, recorder):
     chat.call(Sent("assistant", "Hi."))
     recorder.flush()
     assert turns(store, "trip") == [("user", "Hello."), ("assistant", "Hi.")]
-    assert [f.error for f in log(store, "trip", ModelFailed)] == ["RateLimitError"]
+    assert [(f.error, f.ms) for f in log(store, "trip", ModelFailed)] == [("RateLimitError", 1_000.0)]
     assert log(store, "trip", StepAbandoned) == []
     assert recorder.status.failed_calls == 1
 

@@ -159,7 +159,7 @@ class Hand:
         channels = ("words", "vectors")
         self.add(PagesRetrieved(question, "message", "fusion", "hash", 1, (best,), channels, scores, counts, bounds))
         if best % 5 == 0:
-            self.add(ModelFailed(0, "hand", "ModelOverloaded", "429", attempt=2, again_in_s=0.5))
+            self.add(ModelFailed(0, "hand", "ModelOverloaded", "429", attempt=2, again_in_s=0.5, ms=250.0))
 
     def _prompt(self, round_: int) -> None:
         system = self.journal.write("You are kind.")
@@ -170,7 +170,7 @@ class Hand:
         sections = {"system": 20, "resident": resident}
         self.add(PromptAssembled(round_, rows, sections, 20 + resident, f"{resident:016x}"))
         raw = self.journal.said("raw reply")
-        self.add(ModelCalled(round_, "hand", 20 + resident, 7, 0.001, 100.0, "stop", raw))
+        self.add(ModelCalled(round_, "hand", 20 + resident, 7, 0.001, 100.0, "stop", raw, first_ms=40.0))
 
     def _recall(self) -> None:
         gone = [p.number for p in self.state.evicted][-2:]

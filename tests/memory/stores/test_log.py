@@ -213,10 +213,11 @@ def test_retrieval_candidates(talked: Store, scope: Scope):
 def test_llm_calls(talked: Store, scope: Scope):
     expected = [
         (b.llm, "reply", b.round, isinstance(b, ModelCalled), getattr(b, "prompt_tokens", 0) or None,
-         getattr(b, "finish", None), getattr(b, "error", None), getattr(b, "again_in_s", None))
+         getattr(b, "finish", None), getattr(b, "error", None), getattr(b, "again_in_s", None),
+         b.ms, getattr(b, "first_ms", None))
         for b in bodies(talked, scope, ModelCalled, ModelFailed)
     ]  # fmt: skip
-    columns = "llm, task, round, answered, prompt_tokens, finish, error, again_in_s"
+    columns = "llm, task, round, answered, prompt_tokens, finish, error, again_in_s, ms, first_ms"
     assert asked(talked, f"SELECT {columns} FROM llm_calls WHERE MINE ORDER BY version", scope) == expected
 
 
