@@ -8,9 +8,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memory.stores.sql import Store
 from sessions.demo import load_demo
+
+settings.register_profile(  # a busy machine is no failure
+    "rules", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("rules")
 
 
 @pytest.fixture(scope="session")

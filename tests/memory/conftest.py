@@ -10,7 +10,6 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from memory import Engine
@@ -25,11 +24,6 @@ from memory.settings import Settings
 from memory.state import State, fold
 from memory.tokens import count
 from memory.turns import CALL_TOKENS, MESSAGE_TOKENS, Turn
-
-settings.register_profile(
-    "rules", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-settings.load_profile("rules")
 
 START = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
 
