@@ -10,9 +10,10 @@ there. Not here: what a span says (span_messages.py); the store.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from memory.redaction import Redact, redact
@@ -39,6 +40,7 @@ from sessions.spans import EPOCH, Span
 FORMAT = "otlp"
 BRANCH = "~"  # between a conversation's name and the number of one that goes on otherwise
 NAMED = 8  # names in a note
+REMEMBERED = 4_096  # texts without their secrets
 SOMEBODY = "user"
 Known = Callable[[str, str], Sequence[Recording]]  # by user and conversation: its threads that a store has
 
@@ -64,6 +66,15 @@ class Thread:
     is_bare: bool = False  # its calls come without their history
     notes: list[str] = field(default_factory=list)
     model_calls: dict[int, list[ModelCall]] = field(default_factory=lambda: defaultdict(list))  # by the turn before
+    _said: dict[Hashable, list[int]] = field(default_factory=lambda: defaultdict(list))  # indexes of turns, by key …
+    _n_read: int = 0  # … of the first ones
+
+    def saying(self, message: Message) -> Iterator[tuple[int, Placed]]:
+        """Its turns that say this, each with its index."""
+        for i in range(self._n_read, len(self.turns)):  # a turn that stands there stays as it is
+            self._said[self.turns[i].message.key].append(i)
+        self._n_read = len(self.turns)
+        return ((i, self.turns[i]) for i in self._said.get(message.key, ()))
 
     def shared(self, messages: Sequence[Message]) -> int:
         """How many of its first messages these begin with."""
@@ -89,7 +100,8 @@ class Talk:
     """One conversation while its spans are laid out."""
 
     def __init__(self, address: Address, known: Sequence[Recording], by: Redact) -> None:
-        self.address, self._by = address, by
+        self.address = address
+        self._by = lru_cache(maxsize=REMEMBERED)(by)  # for each call brings the history along
         self.threads = [_thread(recording) for recording in known]
         self._sizes = {thread.name: len(thread.turns) for thread in self.threads}
         self._requests = {c.request for t in self.threads for calls in t.model_calls.values() for c in calls}
@@ -102,9 +114,9 @@ class Talk:
         self.title = self.language = ""
         self.questions: list[Any] = []
 
-    def take(self, span: Span) -> None:
+    def take(self, span: Span, words: Said) -> None:
         """What a model's span says, where it is new."""
-        words = without_secrets(said(span), self._by)
+        words = without_secrets(words, self._by)
         self.left_out += words.left_out
         self._count(span)
         call = model_call(span, replied=bool(words.outputs))
@@ -157,8 +169,8 @@ class Talk:
         """Behind which turn this very span asked, if it was laid out before: what it brought last stands there."""
         last, when = (words.outputs[-1], after) if words.outputs else (words.inputs[-1], at)
         places = (
-            (thread, i + (not words.outputs)) for thread in self.threads for i, placed in enumerate(thread.turns)
-            if placed.at == when and placed.message.key == last.key
+            (thread, i + (not words.outputs)) for thread in self.threads for i, placed in thread.saying(last)
+            if placed.at == when
         )  # fmt: skip
         return None if when is None else next(places, None)
 
@@ -166,10 +178,10 @@ class Talk:
         """Whether calls of models told before what an agent's span around them tells."""
         if at is None or after is None:
             return False
-        last = (words.outputs or words.inputs)[-1].key
+        last = (words.outputs or words.inputs)[-1]
         return any(
-            placed.message.key == last and placed.at is not None and at <= placed.at <= after
-            for thread in self.threads for placed in thread.turns
+            placed.at is not None and at <= placed.at <= after
+            for thread in self.threads for _, placed in thread.saying(last)
         )  # fmt: skip
 
     def _where(self, words: Said) -> tuple[Thread, list[Message]]:
@@ -320,7 +332,7 @@ def woven(
     ordered = sorted(once.values(), key=lambda s: (s.started_at or EPOCH, s.ended_at or s.started_at or EPOCH, s.id))
     talks: dict[Address, Talk] = {}
     addresses = addresses_of(ordered)
-    with_words = {span.trace for span in ordered if is_model(span) and not is_agent(span) and _has_words(span)}
+    with_words = _told_by_models(ordered)
     silent: Counter[str] = Counter()
     tools: list[tuple[Talk, Span]] = []
     for span in ordered:
@@ -328,14 +340,15 @@ def woven(
         speaks = is_model(span) or (is_agent(span) and span.trace not in with_words)
         is_ours = names.STEP in span.attributes  # what it tells without words, a message tells too
         failed = is_model(span) and not is_ours and failure(span)
-        if not (is_tool(span) or (speaks and _has_words(span)) or failed):
+        words = said(span) if speaks or failed else Said()
+        if not (is_tool(span) or (speaks and _has_words(words)) or failed):
             silent[span.name or "a span without a name"] += not is_agent(span) and not is_ours
             continue
         talk = talks.setdefault(address, Talk(address, known(address.user, address.conversation), by))
         if is_tool(span):
             tools.append((talk, span))
         else:
-            talk.take(span)
+            talk.take(span, words)
     for talk, span in tools:
         talk.answered(span)
     for talk in talks.values():
@@ -345,8 +358,14 @@ def woven(
         yield Skipped("spans", f"{silent.total()} spans hold no message of a conversation: {most}")
 
 
-def _has_words(span: Span) -> bool:
-    words = said(span)
+def _told_by_models(spans: Sequence[Span]) -> set[str]:
+    """The traces with an agent's span in which a model's own span has words."""
+    asked = {span.trace for span in spans if is_agent(span)}
+    own = (span for span in spans if span.trace in asked and is_model(span) and not is_agent(span))
+    return {span.trace for span in own if _has_words(said(span))}
+
+
+def _has_words(words: Said) -> bool:
     return bool(words.inputs or words.outputs)
 
 

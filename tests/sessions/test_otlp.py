@@ -1,6 +1,7 @@
 """Traces into conversations: each message becomes one turn, however often an app resends it, by any convention."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from sessions.importer import import_recordings
 from sessions.readers import guess, read
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
+from sessions.spans import Span, of_request
+from sessions.threads import woven
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "formats"
 SECOND = 1_000_000_000
@@ -81,6 +84,20 @@ def told(recording: Recording) -> list[str]:
 # ── a history that is resent ──────────────────────────────────────────────────────────────────────────
 
 CHAT = [chat(1, "hi", "hello"), chat(2, "hi", "hello", "how?", "so"), chat(3, "hi", "hello", "how?", "so", "ok", "bye")]
+
+
+def test_a_history_that_is_resent_is_looked_through_for_secrets_once():
+    seen: Counter[str] = Counter()
+
+    def watched(text: str) -> tuple[str, dict[str, int]]:
+        seen[text] += 1
+        return text, {}
+
+    spans = [each for each in of_request(json.loads(request(*CHAT))) if isinstance(each, Span)]
+    (recording,) = [each for each in woven(spans, by=watched) if isinstance(each, Recording)]
+    assert told(recording) == ["hi", "hello", "how?", "so", "ok", "bye"]
+    assert max(seen.values()) == 1
+
 
 
 @given(st.permutations(CHAT), st.lists(st.sampled_from(CHAT)))
