@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 _BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
+_ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)((?:\\u[0-9a-fA-F]{4})+)")
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _END_OF_THOUGHT = re.compile(r"\A.*?</(?:think|thinking|thought|reasoning)>", re.IGNORECASE | re.DOTALL)
@@ -31,6 +32,20 @@ def readable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [readable(inner) for inner in value]
     return value
+
+
+def in_letters(raw: str) -> str:
+    r"""JSON text with its letters as people read them: `\u9884` is six tokens where 预 is one. All else stays as it is.
+
+    >>> in_letters(r'{"question": "\u9884\u7b97 \ud83d\ude00 \\u9884 \u0022 \ud83d"}')
+    '{"question": "预算 😀 \\\\u9884 \\u0022 \\ud83d"}'
+    """
+    return _ESCAPED.sub(lambda m: m[1] + _letters(m[2]), raw)
+
+
+def _letters(escapes: str) -> str:
+    said = str(json.loads(f'"{escapes}"'))
+    return said if said.isprintable() and not {'"', "\\"} & set(said) else escapes
 
 
 def without_thoughts(text: str) -> str:

@@ -32,7 +32,7 @@ from memory.errors import (
     ToolsRefused,
     UnknownModel,
 )
-from memory.jsontext import object_in, readable
+from memory.jsontext import in_letters, object_in, readable
 from memory.models import offline
 from memory.models.offline import OFFLINE
 from memory.tokens import count
@@ -285,7 +285,7 @@ def _tool_call(call_id: str, name: str, raw: str) -> ToolCall:
     arguments, error = arguments_in(raw)
     if not name.strip():
         error = error or "the call names no tool"
-    return ToolCall(call_id, readable(name.strip()), arguments, error, readable(raw))
+    return ToolCall(call_id, readable(name.strip()), arguments, error, readable(in_letters(raw)))
 
 
 def arguments_in(raw: str) -> tuple[dict[str, Any], str]:

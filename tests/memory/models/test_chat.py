@@ -158,6 +158,14 @@ def test_tools_are_sent_as_they_are_and_calls_come_back_as_values(server):
     assert server.asked[0]["tool_choice"] == "required"
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of the client, which expects text
+def test_arguments_that_come_as_an_object_are_kept_as_people_read_them(server):
+    server.says(calls=[("recall", {"question": "预算"})])
+    (call,) = ask(server, tools=[RECALL]).calls
+    assert (call.arguments, call.error) == ({"question": "预算"}, "")
+    assert "预算" in call.raw
+
+
 def test_what_is_not_asked_for_is_not_sent(server):
     ask(server, options={"temperature": 0.25}, max_tokens=7)
     sent = server.asked[0]
