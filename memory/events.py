@@ -266,8 +266,7 @@ class PagePagedIn(Body):
     tokens: int
     thrash: bool
     until: int  # last step it stays
-    level: str = "text"  # what of it came: text, summary, or part
-    part: tuple[int, int] = (0, 0)  # first and last turn that came, of a part
+    level: str = "text"  # what of it came: text, or summary
 
 
 @dataclass(frozen=True, slots=True)
