@@ -12,7 +12,7 @@ from memory.case import Case
 from memory.events import Candidate, PageEvicted, PagePagedIn, PagesRecalled, PagesRetrieved, PlacedFact
 from memory.facts import Fact
 from memory.knowledge import Change, Knowledge
-from memory.pages import SUMMARY, Page
+from memory.pages import PART, SUMMARY, Page
 from memory.recollect import recollect
 from memory.retrieval import Hit, Ranking
 from memory.turns import Turn
@@ -73,6 +73,14 @@ def _pages(case: Case) -> Iterator[Carrier]:
         yield asked.judged(made, page)
 
 
+def _left_out(came: PagePagedIn, turn: int) -> str:
+    """Why this turn of a page that came back did not; "" if it did."""
+    first, last = came.part
+    if came.level == PART and not first <= turn <= last:
+        return f"only turns {first}-{last} of it came back: the whole page had no room"
+    return "only its summary came back, without these words" if came.level == SUMMARY else ""
+
+
 class _Asked:
     """What the step asked of the pages that had left the window, and what it heard."""
 
@@ -87,9 +95,8 @@ class _Asked:
         if number in self.case.before.resident and number not in _left(self.case):
             return carrier
         if number in self.came:
-            level = self.came[number].level
-            told = "only its summary came back, without these words" if level == SUMMARY else "it left again"
-            return carrier if level != SUMMARY else replace(carrier, stage="budget", why=told)
+            missing = _left_out(self.came[number], carrier.turn)
+            return replace(carrier, stage="budget", why=missing) if missing else carrier
         refused = [r.reason for b in self.recalls for r in b.refused if r.ref == page.name]
         if refused:
             return replace(carrier, stage="budget", why=refused[-1])

@@ -266,7 +266,8 @@ class PagePagedIn(Body):
     tokens: int
     thrash: bool
     until: int  # last step it stays
-    level: str = "text"  # what of it came: text, or summary
+    level: str = "text"  # what of it came: text, summary, or part
+    part: tuple[int, int] = (0, 0)  # first and last turn that came, of a part
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,11 +87,18 @@ class Finder:
     ) -> Ranking:  # fmt: skip
         """The `k` best pages for the question, as the settings weigh."""
         self._take_vectors()
-        vector = None if self._vectors is None or not len(self.index.vectors) else self._vectors.question(question)
         return self.index.rank(
-            question, vector, k,
+            question, self._vector(question), k,
             among=among, strategy=strategy or settings.retrieval, weighing=weighing(settings), used=used,
         )  # fmt: skip
+
+    def turns_on(self, page: int, question: str) -> dict[int, float]:
+        """How well each turn of this page answers the question, by number."""
+        self._take_vectors()
+        return self.index.turns_on(page, question, self._vector(question))
+
+    def _vector(self, question: str) -> Vector | None:
+        return None if self._vectors is None or not len(self.index.vectors) else self._vectors.question(question)
 
     def record(self, ranking: Ranking, question: int, by: str, k: int, ms: float = 0.0) -> PagesRetrieved:
         """What goes into the log; `question` is the id of its words."""

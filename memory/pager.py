@@ -79,7 +79,10 @@ from memory.stubs import Gone, arrange_stubs
 from memory.turns import MESSAGE_TOKENS, ROLES, Call, Turn
 from memory.window import Fill, can_be_free, fill, make_room, page_room, scaled
 
-LEVELS = {TEXT: "a recalled page comes whole", SUMMARY: "its summary comes first, the text when it is asked for again"}
+LEVELS = {
+    TEXT: "a recalled page comes whole, or the part of it that fits",
+    SUMMARY: "its summary comes first, the text when it is asked for again",
+}
 NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
 MARKED_WEIGHT = 2.0
@@ -153,7 +156,7 @@ class Pager:
         self._corpus: Corpus | None = None
         self._settled: Settled = {}
         self._gone = Gone()
-        self._about = ""  # the message of this step: what stubs are arranged for
+        self.about = ""  # the message of this step: what stubs are arranged for
         self.state = journal.load()
         self.instructions = self.state.told_tokens or instruction_tokens(tokens.count)
         self._chosen: tuple[Settings, _Strategies] | None = None
@@ -532,7 +535,7 @@ class Pager:
         """Make room if the window is above its high watermark; arrange the stubs for this message; bring back what
         it asks for, if the settings want that. `text_id`: of the message's words.
         """
-        self._about = message
+        self.about = message
         self.arrange(message)  # guests may have left since, and their bookmarks take room again
         self._consulted = self._ask_whom_to_keep(message)
         self.make_room(message)
@@ -594,7 +597,7 @@ class Pager:
         s = self.state.settings
         target = int(min(limit_tokens or s.window_tokens, s.window_tokens) * s.low_watermark)
         need = max(1, s.window_tokens - target + scaled(self.state, beside))
-        self.make_room(self._about, need=need, cause="the model took the prompt for too long")
+        self.make_room(self.about, need=need, cause="the model took the prompt for too long")
         return self.state.counts.evictions > before
 
     def _evict(self, leaving: Sequence[PageEvicted]) -> None:
@@ -621,7 +624,7 @@ class Pager:
         if exchange:
             exchange = self._fitting(exchange)
             beside = scaled(self.state, sum(m.tokens for m in exchange))
-            self.make_room(self._about, need=beside, cause="makes room for this step's recalls")
+            self.make_room(self.about, need=beside, cause="makes room for this step's recalls")
         write, words = self.journal.write, self.journal.words
         prompt = assemble(self.state, words, write, tokens.count, exchange, self._settled, self.offer)
         self.add(PromptAssembled(round_, prompt.rows, prompt.sections, prompt.tokens, prompt.hash, self.instructions))
@@ -659,7 +662,7 @@ class Pager:
         leaving = [page for page in self.state.guests if page.guest_until <= self.state.step]
         self.add(*(GuestLeft(page.number, page.number in names) for page in leaving))
         if leaving:
-            self.arrange(self._about)  # their bookmarks are back at once
+            self.arrange(self.about)  # their bookmarks are back at once
         for page in [p for p in self.state.residents if p.closed and p.bookmark is None]:
             self._bookmark(page)
         for page in [p for p in self.state.residents if p.closed and p.gist is None]:
@@ -678,7 +681,7 @@ class Pager:
         """Give the open step up: what was received stays, guests leave."""
         if guests := self.state.guests:
             self.add(*(GuestLeft(page.number, used=False) for page in guests))
-            self.arrange(self._about)
+            self.arrange(self.about)
         self.add(StepAbandoned(reason))
 
 

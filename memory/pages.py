@@ -11,7 +11,8 @@ from memory.turns import MESSAGE_TOKENS, Turn
 GUEST_TOKENS = 22 + MESSAGE_TOKENS  # the frame around a recalled page
 GUEST_TURN_TOKENS = 13  # `turn 21 · assistant · 2026-03-02:`, in place of a message's own frame
 GIST_TOKENS = 24 + MESSAGE_TOKENS  # the frame around a page's summary
-TEXT, SUMMARY = "text", "summary"  # what of a page comes back
+PART_TOKENS = 40  # the marks of what is left out before and after a part
+TEXT, SUMMARY, PART = "text", "summary", "part"  # what of a page comes back
 NAME_LENGTH = 24  # characters of a speaker's name in it
 HALF_LIFE_STEPS = 20  # after so many steps without use a page's heat has halved
 
@@ -19,6 +20,11 @@ HALF_LIFE_STEPS = 20  # after so many steps without use a page's heat has halved
 def guest_tokens(turns: Iterable[Turn]) -> int:
     """What a page with these turns takes when it is recalled."""
     return GUEST_TOKENS + sum(t.tokens + GUEST_TURN_TOKENS + len(t.speaker[:NAME_LENGTH].encode()) // 3 for t in turns)
+
+
+def turns_between(turns: Iterable[Turn], part: tuple[int, int]) -> tuple[Turn, ...]:
+    """Those of a part, given by its first and last turn."""
+    return tuple(turn for turn in turns if part[0] <= turn.number <= part[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +69,21 @@ class Page:
     left_at: int = 0  # step of the last eviction; 0: never
     faults: int = 0
     guest_until: int = 0  # last step it stays as a recalled guest; 0: no guest
-    guest_as: str = ""  # what of it came back: text, or summary
+    guest_as: str = ""  # what of it came back: text, summary, or part
     gist: Gist | None = None
+    part: tuple[int, int] = (0, 0)  # first and last turn of the part that came back
 
     @property
     def guest_tokens(self) -> int:
         """What it takes as the guest that it is."""
-        return GIST_TOKENS + self.gist.tokens if self.guest_as == SUMMARY and self.gist else guest_tokens(self.turns)
+        if self.guest_as == SUMMARY and self.gist:
+            return GIST_TOKENS + self.gist.tokens
+        return guest_tokens(self.standing) + (PART_TOKENS if self.guest_as == PART else 0)
+
+    @property
+    def standing(self) -> tuple[Turn, ...]:
+        """The turns that stand in the window where it does, word for word or in its summary: all, but of a part."""
+        return turns_between(self.turns, self.part) if self.guest_as == PART else self.turns
 
     @property
     def first(self) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from memory.pages import GIST_TOKENS, NAME_LENGTH, SUMMARY, Gist, Page
+from memory.pages import GIST_TOKENS, NAME_LENGTH, PART, SUMMARY, Gist, Page
 from memory.state import State
 from memory.turns import CALL_TOKENS, MESSAGE_TOKENS, Call, Turn, Words, results
 
@@ -33,6 +33,7 @@ STUBS_HEADER = "Pages that left the window (recall by their names):"
 CUT = "[… the beginning of this message is on an earlier page]\n"
 CUT_OFF = "\n[… the rest of this message is on a later page]"
 CUT_TOKENS = 26  # both marks
+LEFT_OUT = "\n[… turns {first}-{last} of this page are left out]"
 # Where words could end a quotation.
 MARKS = re.compile(r"<(?=/?\s*(?:recalled|summary|tool_result|known)\b)", re.IGNORECASE)
 ORPHAN = '{"error": "no result was recorded for this call"}'
@@ -235,13 +236,16 @@ def _stubs(state: State, write: Write, count: Count) -> Message:
 def _recalled(page: Page, words: Words, write: Write, count: Count) -> Message:
     """`<recalled page="p3" turns="21-30">`, a header and the words of each turn, `</recalled>`.
 
-    Or its summary alone, between `<summary …>` marks.
+    Of a part the marks say which turns of the page are left out. Or its summary alone, between `<summary …>` marks.
     """
     if page.guest_as == SUMMARY and page.gist is not None:
         return _summary(page, page.gist, words, write, count)
-    opening, closing = f'<recalled page="{page.name}" turns="{page.first}-{page.last}">', "\n</recalled>"
+    turns = page.standing
+    before, after = _left_out(page)
+    opening = f'<recalled page="{page.name}" turns="{turns[0].number}-{turns[-1].number}">{before}'
+    closing = f"{after}\n</recalled>"
     parts, tokens = [write(opening)], MESSAGE_TOKENS + count(opening) + count(closing)
-    for turn in page.turns:
+    for turn in turns:
         header = f"\nturn {turn.number} · {' '.join(turn.name[:NAME_LENGTH].split())} · {day(turn.said_at)}: "
         parts += (write(header), _quoted(turn, words, write))
         tokens += count(header) + turn.tokens - MESSAGE_TOKENS
@@ -249,6 +253,15 @@ def _recalled(page: Page, words: Words, write: Write, count: Count) -> Message:
             parts += (write(f" {call.name} "), call.arguments)
     parts.append(write(closing))
     return Message("system", "recalled", tuple(parts), tokens, page.number)
+
+
+def _left_out(page: Page) -> tuple[str, str]:
+    """What stands before and after the turns that came."""
+    if page.guest_as != PART:
+        return "", ""
+    first, last = page.part
+    before = LEFT_OUT.format(first=page.first, last=first - 1) if first > page.first else ""
+    return before, LEFT_OUT.format(first=last + 1, last=page.last) if last < page.last else ""
 
 
 def _summary(page: Page, gist: Gist, words: Words, write: Write, count: Count) -> Message:

@@ -18,7 +18,7 @@ from memory.retrieval import Ranking
 from memory.secondlook import OFF, unseen
 from memory.state import changed
 from memory.stubs import open_range
-from memory.window import page_in, scaled
+from memory.window import page_in, part_in, scaled
 
 if TYPE_CHECKING:
     from memory.pager import Pager
@@ -177,23 +177,34 @@ def _used_of_late(pager: Pager) -> dict[int, float]:
 
 
 def _bring(
-    pager: Pager, number: int, request: Request, came: int, keep: Collection[int], beside: int
+    pager: Pager, number: int, request: Request, before: int, keep: Collection[int], beside: int
 ) -> Refusal | None:
-    """Page it in, or say why not."""
+    """Page it in, whole or the part that fits, or say why not."""
     s, page = pager.state.settings, pager.state.pages[number]
-    if came >= s.page_ins:
-        return Refusal(page.name, f"{came} pages came back in this step already; page_ins is {s.page_ins}")
+    if before >= s.page_ins:
+        return Refusal(page.name, f"{before} pages came back in this step already; page_ins is {s.page_ins}")
     level = _level(pager, page, request)
     if level == SUMMARY:
         page = pager.summarised(page)
     arrival = page_in(pager.state, pager.instructions, page, request.by, keep, beside, level)
+    if isinstance(arrival, Refusal) and level == TEXT:
+        worth = _worth(pager, page, request)
+        arrival = part_in(pager.state, pager.instructions, page, request.by, worth, keep, beside)
     if isinstance(arrival, Refusal):
         return arrival
     held = scaled(pager.state, page.guest_tokens) if page.guest_until else 0
-    need = scaled(pager.state, changed(page, guest_as=level).guest_tokens) + scaled(pager.state, beside) - held
+    came = changed(page, guest_as=arrival.level, part=arrival.part)
+    need = scaled(pager.state, came.guest_tokens) + scaled(pager.state, beside) - held
     pager.make_room(request.question, need=need, cause=f"makes room for {page.name}, recalled", keep=keep)
     pager.add(arrival)
     return None
+
+
+def _worth(pager: Pager, page: Page, request: Request) -> dict[int, float]:
+    """By turn: the turns that were asked for, else what answers the question, else the message."""
+    asked = {t.number: 1.0 for t in page.turns if any(a <= t.number <= b for a, b in request.turns)}
+    question = request.question or pager.about
+    return asked or (pager.finder.turns_on(page.number, question) if question.strip() else {})
 
 
 def _level(pager: Pager, page: Page, request: Request) -> str:
@@ -211,4 +222,4 @@ def _ranges(pager: Pager, pages: Iterable[int]) -> tuple[tuple[int, int], ...]:
 def _is_right(pager: Pager, evidence: Collection[int], pages: Iterable[int]) -> bool | None:
     if not evidence:
         return None
-    return any(t.number in evidence for n in pages for t in pager.state.pages[n].turns)
+    return any(t.number in evidence for n in pages for t in pager.state.pages[n].standing)

@@ -542,6 +542,10 @@ class Index:
         pages, turns = seen.layout.pages[best].tolist(), seen.layout.turns[best].tolist()
         return tuple(TurnHit(*each) for each in zip(pages, turns, scores[best].tolist(), strict=True))
 
+    def turns_on(self, page: int, question: str, vector: Floats | None = None) -> dict[int, float]:
+        """How well each turn of this page answers it, by number."""
+        return turn_scores(Compared(self, question, vector), page)
+
 
 def _habits(pages: Ints, weighing: Weighing, used: Mapping[int, float]) -> list[Channel]:
     made = []
@@ -678,6 +682,15 @@ TURN_VECTORS = 1.2  # a turn's exchange against its own words
 ASKING = 1.6  # a turn that ends with a question is rarely an answer
 SAYING = 2.0  # a long turn says more; times the log of its length
 PAGE = 0.6  # its page's own score
+
+
+def turn_scores(seen: Compared, page: int) -> dict[int, float]:
+    """Of the turns of one page, by number; the best piece of a turn counts."""
+    own = np.flatnonzero(seen.layout.pages == page)
+    found: dict[int, float] = {}
+    for turn, score in zip(seen.layout.turns[own].tolist(), _turn_scores(seen)[own].tolist(), strict=True):
+        found[turn] = max(score, found.get(turn, score))
+    return found
 
 
 def _turn_scores(seen: Compared) -> Floats:

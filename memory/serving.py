@@ -27,7 +27,7 @@ from memory.operations import (
     Settle,
 )
 from memory.pager import CHOSEN, EDITED, Pager
-from memory.pages import SUMMARY, Page
+from memory.pages import PART, SUMMARY, Page
 from memory.recalls import Request
 from memory.state import State
 
@@ -123,6 +123,12 @@ def told(record: PagesRecalled, state: State, words: Callable[[int], str]) -> st
                 f"{page.name} ({turns}) is back as a summary, between the <summary> marks above; "
                 f"recall {page.name} again to read it whole."
             )
+        elif page.guest_as == PART:
+            first, last = page.part
+            lines.append(
+                f"Of {page.name} ({turns}) turns {first}-{last} are back, between the <recalled> marks above; "
+                f"the whole page has no room."
+            )
         else:
             lines.append(f"{page.name} ({turns}) is back; read it between the <recalled> marks above.")
     lines += [f"p{number} is in your window already." for number in record.resident]
@@ -135,7 +141,7 @@ def names(pager: Pager, served: Served) -> list[str]:
     """The pages and ranges that the model can know of and does not see: those of the stubs in its prompt."""
     stubs = pager.state.stubs
     shown = [_name(n, n) for n in stubs.shown] + [_name(part.first, part.last) for part in stubs.ranges]
-    short = [page.name for page in pager.state.guests if page.guest_as == SUMMARY]
+    short = [page.name for page in pager.state.guests if page.guest_as in (SUMMARY, PART)]
     here = {f"p{n}" for n in pager.state.whole}
     return [name for name in dict.fromkeys([*short, *shown, *served.opened]) if name not in here]
 

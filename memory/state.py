@@ -42,13 +42,13 @@ from memory.events import (
     Undecided,
     read,
 )
-from memory.pages import SUMMARY, Bookmark, Gist, Page, PageTable
+from memory.pages import PART, SUMMARY, Bookmark, Gist, Page, PageTable
 from memory.settings import Settings
 from memory.turns import Call, Turn
 
 T = TypeVar("T")
 
-FOLD_VERSION = 7  # grows whenever `apply` changes its mind: older snapshots are then ignored
+FOLD_VERSION = 8  # grows whenever `apply` changes its mind: older snapshots are then ignored
 
 
 @dataclass(frozen=True)  # no slots: see `changed`
@@ -116,8 +116,8 @@ class State:
 
     @property
     def whole(self) -> set[int]:
-        """Pages that stand in the window word for word; a guest may be there by its summary alone."""
-        return {page.number for page in self.residents if page.guest_as != SUMMARY}
+        """Pages that stand in the window word for word; a guest may be there by its summary or a part alone."""
+        return {page.number for page in self.residents if page.guest_as not in (SUMMARY, PART)}
 
     @property
     def evicted(self) -> list[Page]:
@@ -236,7 +236,7 @@ def _evicted(state: State, body: PageEvicted, step: int) -> Changes:
 
 
 def _left(state: State, number: int, step: int) -> Changes:
-    page = changed(state.pages[number], left_at=step, guest_until=0, guest_as="")
+    page = changed(state.pages[number], left_at=step, guest_until=0, guest_as="", part=(0, 0))
     return {**_with(state, page), "resident": tuple(n for n in state.resident if n != number)}
 
 
@@ -270,7 +270,7 @@ def _paged_in(state: State, body: PagePagedIn, step: int) -> Changes:
         recalled_tokens=c.recalled_tokens + body.tokens,
     )
     page = _used(state.pages[body.page], step)
-    page = changed(page, faults=page.faults + 1, guest_until=body.until, guest_as=body.level)
+    page = changed(page, faults=page.faults + 1, guest_until=body.until, guest_as=body.level, part=body.part)
     return {"counts": counts, **_with(state, page), "resident": tuple(sorted({*state.resident, body.page}))}
 
 
@@ -409,6 +409,7 @@ _PAGE = tuple(f.name for f in fields(Page))
 _MARK = _PAGE.index("bookmark")
 _GIST = _PAGE.index("gist")
 _TURNS = _PAGE.index("turns")
+_PART = _PAGE.index("part")
 _TURN = tuple(f.name for f in fields(Turn))
 _SAID_AT, _CALLS = _TURN.index("said_at"), _TURN.index("calls")
 _turn_values, _page_values = attrgetter(*_TURN), attrgetter(*_PAGE)
@@ -426,6 +427,7 @@ def _page(row: list[Any]) -> Page:
         row[_MARK] = read(Bookmark, row[_MARK])
     if row[_GIST] is not None:
         row[_GIST] = read(Gist, row[_GIST])
+    row[_PART] = tuple(row[_PART])
     return Page(*row)
 
 

@@ -9,16 +9,17 @@ never dropped before its words and its bookmark are in the log.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from memory.errors import BudgetTooSmall
 from memory.events import Candidate, PageEvicted, PagePagedIn, Refusal
 from memory.eviction import Score, ranked
-from memory.pages import SUMMARY, TEXT, Page
+from memory.pages import PART, SUMMARY, TEXT, Page
+from memory.parts import part_of
 from memory.state import State, changed
-from memory.turns import MESSAGE_TOKENS, results
+from memory.turns import MESSAGE_TOKENS, Turn, results
 
 SECTION_TOKENS = 16  # the header and frame of the bookmarks' section
 ORPHAN_TOKENS = 16  # the result that the prompt makes up for a call without one
@@ -196,24 +197,60 @@ def page_in(
     keep: Collection[int] = (),
     beside: int = 0,
     level: str = TEXT,
+    part: tuple[int, int] = (0, 0),
 ) -> PagePagedIn | Refusal:
     """Bring one page back as a guest, if it fits beside what must stay and `beside` tokens of the recalls so far.
 
-    `level`: its text, or its summary; one that is here by its summary may come again by its text, in place of that.
+    `level`: its text, its summary, or the `part` of its text; what is here already may come again in place of that.
     """
     s = state.settings
-    came = changed(page, guest_as=level)
-    tokens = scaled(state, came.guest_tokens)
-    held = scaled(state, page.guest_tokens) if page.guest_until else 0
-    room = can_be_free(state, instructions, keep) - scaled(state, beside) + held
+    came = changed(page, guest_as=level, part=part)
+    tokens, room = scaled(state, came.guest_tokens), _room(state, instructions, page, keep, beside)
     if tokens > room:
         return Refusal(page.name, f"needs {tokens} tokens; {max(0, room)} can be made free")
     since = state.step - page.left_at
     return PagePagedIn(
         page=page.number,
         by=by,
-        tokens=page.gist.tokens if level == SUMMARY and page.gist else page.tokens,
+        tokens=_brought(came),
         thrash=bool(page.left_at) and since <= s.thrash_steps and not page.guest_until,
         until=state.step + s.guest_steps - 1,
         level=level,
+        part=part,
     )
+
+
+def part_in(
+    state: State,
+    instructions: int,
+    page: Page,
+    by: str,
+    worth: Mapping[int, float],
+    keep: Collection[int] = (),
+    beside: int = 0,
+) -> PagePagedIn | Refusal:
+    """Bring the part of a page that fits around its best turn, for the whole does not; a part that is here already
+    is not brought again. `worth`: by turn, see parts.part_of.
+    """
+    room = _room(state, instructions, page, keep, beside)
+
+    def fits(turns: Sequence[Turn]) -> bool:
+        span = (turns[0].number, turns[-1].number)
+        return scaled(state, changed(page, guest_as=PART, part=span).guest_tokens) <= room
+
+    part = part_of(page.turns, worth, fits)
+    if part is None or (page.guest_as == PART and page.part == part):
+        return page_in(state, instructions, page, by, keep, beside)  # which says by how much the whole does not fit
+    return page_in(state, instructions, page, by, keep, beside, PART, part)
+
+
+def _room(state: State, instructions: int, page: Page, keep: Collection[int], beside: int) -> int:
+    """Tokens that this page may take as a guest; what it takes already counts as free."""
+    held = scaled(state, page.guest_tokens) if page.guest_until else 0
+    return can_be_free(state, instructions, keep) - scaled(state, beside) + held
+
+
+def _brought(came: Page) -> int:
+    if came.guest_as == SUMMARY and came.gist:
+        return came.gist.tokens
+    return sum(turn.tokens for turn in came.standing) if came.guest_as == PART else came.tokens

@@ -1,8 +1,9 @@
 """Where recalls are lost: should have recalled, did recall, got the right page, used it; of a run as it was logged.
 
 A step should have recalled where a turn that its label names did not stand in its first prompt. Right is a page that
-holds one of these turns; used, that the reply took up its words. A replay's recalls are those of its recording. Not
-here: what would have been found (thresholds.py), and why a certain one was not (memory/why.py).
+holds one of these turns, and of a part that came only the part; used, that the reply took up its words. A replay's
+recalls are those of its recording. Not here: what would have been found (thresholds.py), and why a certain one was
+not (memory/why.py).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory import show
-from memory.events import MessageReceived, PagesRecalled, PagesUsed
+from memory.events import MessageReceived, PagePagedIn, PagesRecalled, PagesUsed
 from memory.observed import Observed, observe
+from memory.pages import PART, turns_between
 from memory.scope import Scope
 from memory.show import Shown
 from memory.steps import Step
 from memory.stores.sql import Store
+from memory.turns import Turn
 from sessions.honesty import NOTHING, OWN, REPLY, Honesty
 from sessions.scores import read_first
 
@@ -141,7 +144,14 @@ def _by_somebody(step: Step) -> Iterator[PagesRecalled]:
 def _asked(step: Step, missing: tuple[int, ...], seen: Observed) -> Asked:
     recalls = list(_by_somebody(step))
     came = tuple(dict.fromkeys(page for b in recalls for page in (*b.came, *b.resident)))
-    right = {page for page in came if {t.number for t in seen.state.pages[page].turns} & set(missing)}
+    last = {b.page: b for b in step.all(PagePagedIn)}
+    right = {page for page in came if {t.number for t in _turns(seen, page, last.get(page))} & set(missing)}
     used = {candidate.page for b in step.all(PagesUsed) for candidate in b.pages}
     reached = [True, bool(recalls), bool(right), bool(right & used)]
     return Asked(step.turn, missing, came, STAGES[reached.index(False) - 1 if False in reached else -1])
+
+
+def _turns(seen: Observed, page: int, came: PagePagedIn | None) -> tuple[Turn, ...]:
+    """Those that came of it, or were there."""
+    turns = seen.state.pages[page].turns
+    return turns_between(turns, came.part) if came and came.level == PART else turns

@@ -28,7 +28,7 @@ from memory.errors import BadSetting, RecordingError
 from memory.eviction import NONE, promising
 from memory.keywords import Ask
 from memory.pages import Page
-from memory.retrieval import Weighing
+from memory.retrieval import Index, Weighing
 from memory.settings import Settings
 from sessions.honesty import MODEL, OWN
 from sessions.lab_results import Lab, mean, result
@@ -53,6 +53,7 @@ from sessions.paging import (
     spread,
     stubs_by_model,
     stubs_of,
+    worth_of,
 )
 
 Progress = Callable[[int, int], None]  # parts that are done, of how many
@@ -64,6 +65,7 @@ DECIDES = (
     "memory.retrieval",
     "memory.lexical",
     "memory.language",
+    "memory.parts",
     "memory.tokens",
     "sessions.paging",
     "sessions.lab",
@@ -196,6 +198,7 @@ def _done(job: _Job, by_model: Mapping[tuple[str, str], Stubs]) -> dict[Cell, li
     kept, lacking = job.kept(), job.lacking()
     if lacking:
         pages = paged(job.talk, job.cells[0].boundary)
+        index = indexed(job.talk, pages)
         for asked in dict.fromkeys(cell.asked for cell in lacking):
             probes = (spread(job.talk) if asked == SPREAD else job.talk).probes
             by: dict[tuple[str, str], Ranks] = {}
@@ -203,9 +206,10 @@ def _done(job: _Job, by_model: Mapping[tuple[str, str], Stubs]) -> dict[Cell, li
                 name = (cell.recall, cell.template)
                 if name not in by:
                     stubs = by_model.get(name)
-                    by[name] = by_stubs(stubs, probes) if stubs else _ranks(job.talk, pages, probes, cell.recall)
+                    by[name] = by_stubs(stubs, probes) if stubs else _ranks(job.talk, pages, probes, cell.recall, index)
                 told = promised(job.talk, pages) if cell.eviction == promising.__name__ else NONE
-                made = simulated(pages, probes, by[name], cell, told)
+                worth = worth_of(index, probes) if cell.recall == CONTENT else None
+                made = simulated(pages, probes, by[name], cell, told, worth)
                 kept[job.key(cell)] = [[getattr(o, f.name) for f in fields(Outcome)] for o in made]
         _keep(job.place, kept)
     return {cell: [_outcome(o) for o in kept[job.key(cell)]] for cell in job.cells}
@@ -221,9 +225,9 @@ def _keep(place: Path | None, kept: Mapping[str, Any]) -> None:
     draft.replace(place)
 
 
-def _ranks(talk: Talk, pages: Sequence[Page], probes: Sequence[Probe], recall: str) -> Ranks:
+def _ranks(talk: Talk, pages: Sequence[Page], probes: Sequence[Probe], recall: str, index: Index) -> Ranks:
     if recall == CONTENT:
-        return by_content(indexed(talk, pages), probes, Weighing())
+        return by_content(index, probes, Weighing())
     return by_stubs(stubs_of(talk, pages, recall), probes)
 
 

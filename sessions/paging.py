@@ -29,7 +29,8 @@ from memory.eviction import EVICTION, NONE, Figures, Score, belady, promising, r
 from memory.exchanges import Line
 from memory.keywords import Ask, Improved, improve_bookmarks
 from memory.lexical import TextIndex
-from memory.pages import Page
+from memory.pages import PART_TOKENS, Page, turns_between
+from memory.parts import part_of
 from memory.retrieval import Compared, Index, Weighing, fusion
 from memory.settings import Settings
 from memory.turns import MESSAGE_TOKENS, Turn
@@ -38,6 +39,7 @@ from sessions.recording import Recording
 from sessions.thresholds import LABEL, PINNED, RECALL, posed
 
 Ranks = Callable[[int], Sequence[int]]  # by question, from 0: pages, the best first
+Worth = Callable[[int, int], Mapping[int, float]]  # by question and page: how well each turn answers it
 Stubs = Mapping[int, str]  # by page
 
 ORACLE = "oracle"
@@ -65,6 +67,7 @@ class Cell:
     pages: int = 0
     asked: str = END  # all after the last turn; or spread: each at a turn drawn by seed, after its evidence
     template: str = ""  # what a model looks for, where it makes the stubs
+    parts: bool = True  # by content: of a page that does not fit whole the part that does comes, as in the engine
 
     def __post_init__(self) -> None:
         if self.eviction not in (*MESSAGELESS, ORACLE):
@@ -84,7 +87,8 @@ class Cell:
     def name(self) -> str:
         room = f"{self.pages} pages" if self.pages else f"{self.budget:,} tokens"
         recall = f"{self.recall} ({self.template})" if self.template else self.recall
-        return f"{self.boundary} · {self.eviction} · {recall} · {room}"
+        whole = "" if self.parts else " · whole pages"
+        return f"{self.boundary} · {self.eviction} · {recall} · {room}{whole}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class Outcome:
     resident: bool  # a page with evidence of it was
     whole: bool  # all pages with evidence of it were
     place: int  # from 1: the first right page among those outside; 0: none was right, or it was resident
-    fitting: int  # how many of the pages outside fit, in that order, up to five
+    fitting: int  # how many of the pages outside fit, in that order, up to five; the last of them perhaps in part
     tokens: tuple[int, ...]  # recalled by one page, by up to three, by up to five
     candidates: int  # pages outside
 
@@ -206,11 +210,13 @@ def paged(talk: Talk, boundary: str) -> list[Page]:
 
 
 def simulated(
-    pages: Sequence[Page], probes: Sequence[Probe], ranks: Ranks, cell: Cell, promise: Figures = NONE
-) -> list[Outcome]:
+    pages: Sequence[Page], probes: Sequence[Probe], ranks: Ranks, cell: Cell, promise: Figures = NONE,
+    worth: Worth | None = None,
+) -> list[Outcome]:  # fmt: skip
     """Each question's outcome. Probes are in the order of `at`; `ranks` orders all pages for each of them.
 
-    `promise`: what `promising` is told of each page (`promised`).
+    `promise`: what `promising` is told of each page (`promised`). `worth`: which part of a page comes that does not
+    fit whole; None: no part does.
     """
     gold = [_gold(pages, probe) for probe in probes]
     score = _score_of(pages, probes, cell)
@@ -225,7 +231,9 @@ def simulated(
             _make_room(resident, arriving.number, score, now, cell.pages, room)
             continue
         said = [p for p in pages if p.first <= probes[nth].at]
-        outcomes.append(_asked(probes[nth], gold[nth], resident, said, ranks(nth), 10**9 if cell.pages else room))
+        limit = 10**9 if cell.pages else room
+        part = partial(worth, nth) if worth and cell.parts else None
+        outcomes.append(_asked(probes[nth], gold[nth], resident, said, ranks(nth), limit, part))
         for number in gold[nth] & set(resident):
             page = resident[number]
             resident[number] = replace(page, used_at=now, hits=page.hits + 1, heat=page.heat_at(now) + 1)
@@ -273,16 +281,34 @@ def _make_room(resident: dict[int, Page], new: int, score: Score, now: int, fram
 
 def _asked(
     probe: Probe, gold: frozenset[int], resident: Mapping[int, Page], said: Sequence[Page], order: Sequence[int],
-    room: float,
+    room: float, worth: Callable[[int], Mapping[int, float]] | None = None,
 ) -> Outcome:  # fmt: skip
-    tokens_of = {p.number: p.tokens for p in said}
-    outside = [n for n in order if n in tokens_of and n not in resident]
+    pages = {p.number: p for p in said}
+    outside = [n for n in order if n in pages and n not in resident]
     here = bool(gold & set(resident))
-    taken = list(accumulate(tokens_of[n] for n in outside[: max(RECALLS)]))
+    taken = list(accumulate(pages[n].tokens for n in outside[: max(RECALLS)]))
     fitting = sum(total <= room for total in taken)
-    place = 0 if here else next((n for n, number in enumerate(outside, 1) if number in gold), 0)
+    right = [number in gold for number in outside]
+    if worth and not here and fitting < len(taken):
+        page, left = pages[outside[fitting]], room - (taken[fitting - 1] if fitting else 0)
+        part = _part(page, left, worth(page.number))
+        if part:
+            right[fitting] = any(turn.number in probe.evidence for turn in part)
+            taken[fitting] = int(room - left) + _tokens(part)
+            fitting += 1
+    place = 0 if here else next((n for n, each in enumerate(right, 1) if each), 0)
     spent = tuple(0 if here or not min(k, fitting) else taken[min(k, fitting) - 1] for k in RECALLS)
     return Outcome(probe.category, here, gold <= set(resident), place, fitting, spent, len(outside))
+
+
+def _part(page: Page, room: float, worth: Mapping[int, float]) -> Sequence[Turn]:
+    """The turns that come of a page that does not fit whole."""
+    span = part_of(page.turns, worth, lambda turns: _tokens(turns) <= room)
+    return turns_between(page.turns, span) if span else ()
+
+
+def _tokens(part: Sequence[Turn]) -> int:
+    return sum(turn.tokens for turn in part) + PART_TOKENS
 
 
 # ── what a recall goes by ─────────────────────────────────────────────────────────────────────────────
@@ -297,6 +323,15 @@ def by_content(index: Index, probes: Sequence[Probe], weighing: Weighing, vector
         return _ordered(seen.pages, fusion(seen, weighing).totals)
 
     return ranks
+
+
+def worth_of(index: Index, probes: Sequence[Probe], vectors: Sequence[Any] = ()) -> Worth:
+    """How well the turns of a page answer a question, as the engine sees it."""
+
+    def worth(nth: int, page: int) -> Mapping[int, float]:
+        return index.turns_on(page, probes[nth].question, vectors[nth] if vectors else None)
+
+    return worth
 
 
 def by_stubs(stubs: Mapping[int, str], probes: Sequence[Probe]) -> Ranks:

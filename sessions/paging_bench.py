@@ -45,6 +45,7 @@ from sessions.paging import (
     stubs_of,
     talk,
     words_of,
+    worth_of,
 )
 from sessions.retrieval_bench import WEIGHTS, Cache, read_talks
 from sessions.retrieval_bench import Talk as Labelled
@@ -109,7 +110,8 @@ def paging_rows(figures: dict[str, Any]) -> list[list[object]]:
         rows.append([f"paper's protocol{name}", f"{value}, first page {part['precision']:.3f}", part["n"]])
     for cell in figures["equal_tokens"]:
         value = f"one page {cell['end_to_end_1']:.3f}, three {cell['end_to_end_3']:.3f}"
-        rows.append([f"{cell['budget']:,} tokens, {cell['boundary']}, {cell['eviction']}", value, cell["n"]])
+        whole = "" if cell["parts"] else ", whole pages"
+        rows.append([f"{cell['budget']:,} tokens, {cell['boundary']}, {cell['eviction']}{whole}", value, cell["n"]])
     for name, found in figures["eviction_gap_closed"].items():
         for room, gap in found.items():
             for policy, closed in gap["closed"].items():
@@ -182,19 +184,26 @@ def _told(found: Result) -> dict[str, Any]:
 def _equal(
     laid: dict[str, list[Laid]], talks: Sequence[Talk], weights: Sequence[Weighing], cache: Cache
 ) -> list[dict[str, Any]]:
-    """Every kind of page under LRU and the oracle; the weights are those that fixed_10 chose."""
+    """Every kind of page under LRU and the oracle; the weights are those that fixed_10 chose. Under LRU with whole
+    pages alone as well, where `parts` is false."""
     found = []
     for kind, every in laid.items():
         ranks = [_ranks(a, b.probes, w, cache) for a, b, w in zip(every, talks, weights, strict=True)]
+        asked = [[cache.question(p.question) for p in b.probes] for b in talks]
+        worths = [worth_of(a.index, b.probes, v) for a, b, v in zip(every, talks, asked, strict=True)]
         for budget in BUDGETS:
             by = {}
-            for eviction in ("lru", ORACLE):
-                cell = Cell(kind, eviction, CONTENT, budget)
-                pairs = zip(every, talks, ranks, strict=True)
-                by[eviction] = [o for a, b, r in pairs for o in simulated(a.pages, b.probes, r, cell)]
-            for eviction, outcomes in by.items():
-                one = result(Cell(kind, eviction, CONTENT, budget), outcomes, by[ORACLE])
-                told = {"budget": budget, "boundary": kind, "eviction": eviction, "regret": one.regret}
+            for eviction, parts in (("lru", True), ("lru", False), (ORACLE, True)):
+                cell = Cell(kind, eviction, CONTENT, budget, parts=parts)
+                by[cell] = [
+                    outcome
+                    for laid_out, each, r, w in zip(every, talks, ranks, worths, strict=True)
+                    for outcome in simulated(laid_out.pages, each.probes, r, cell, worth=w)
+                ]
+            for cell, outcomes in by.items():
+                one = result(cell, outcomes, by[Cell(kind, ORACLE, CONTENT, budget)])
+                told = {"budget": budget, "boundary": kind, "eviction": cell.eviction, "parts": cell.parts,
+                        "regret": one.regret}  # fmt: skip
                 found.append(told | {k: v for k, v in _told(one).items() if k != "by_category"})
     return found
 

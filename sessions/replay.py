@@ -38,7 +38,7 @@ from memory.settings import Settings
 from memory.show import Shown, columns, rows, table
 from memory.state import Counts, State, apply
 from memory.stores.sql import Store
-from memory.window import page_in
+from memory.window import page_in, part_in
 from sessions.recording import NO_TIME, Question, RecordedTurn, Recording
 from sessions.texts import digests, retext
 from sessions.transcript import recording_of, redacted, steps_of
@@ -545,17 +545,25 @@ def _spans(turns: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 
 def is_resident(state: State, turn: int) -> bool:
-    return all(page.number in state.resident and page.guest_as != SUMMARY for page in state.pages_of(turn))
+    return all(page.number in state.resident and _holds(page, turn) for page in state.pages_of(turn))
+
+
+def _holds(page: Page, turn: int) -> bool:
+    """Whether the turn stands there word for word where the page does."""
+    return page.guest_as != SUMMARY and any(each.number == turn for each in page.standing)
 
 
 def probed(state: State, question: Question) -> Probe:
     """Ask a labelled question of a state: what is missing comes back as for a recall, and is gone again."""
     holders = (page for turn in question.evidence for page in state.pages_of(turn))
-    missing = {page.number: page for page in holders if page.number not in state.resident}
+    missing = {page.number: page for page in holders if page.number not in state.whole}
     instructions, after = state.told_tokens or instruction_tokens(tokens.count), state
     came = refused = 0
+    wanted = dict.fromkeys(question.evidence, 1.0)
     for page in missing.values():
         arrival = page_in(after, instructions, page, "probe")
+        if isinstance(arrival, Refusal):
+            arrival = part_in(after, instructions, page, "probe", wanted)
         if isinstance(arrival, Refusal) or came >= state.settings.page_ins:
             refused += 1
         else:

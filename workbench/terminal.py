@@ -139,9 +139,9 @@ def _evictions(view: TurnView) -> None:
 def _recall(recall: RecallView) -> None:
     verdict = {True: ", right", False: ", wrong", None: ""}[recall.right]
     asked = ", ".join(recall.asked) or ", ".join(f"turns {a}-{b}" for a, b in recall.turns)
-    came = ", ".join(f"p{n}" for n in recall.came) or "nothing"
     question = f"“{recall.question}” " if recall.question else ""
-    out.print(plain(f"\nrecall by {recall.by}: {asked} {question}→ came {came}{verdict} {recall.note}", "bold"))
+    came = f"came {recall.arrived}{verdict}"
+    out.print(plain(f"\nrecall by {recall.by}: {asked} {question}→ {came} {recall.note}", "bold"))
     if recall.retrieval:
         retrieval(recall.retrieval)
     for ref, reason in recall.refused:

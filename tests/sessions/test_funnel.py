@@ -1,10 +1,18 @@
 """The recall funnel narrows: each stage is a part of the one before, and each step that is lost is named."""
 
+from dataclasses import replace
+
 import pytest
 
 from memory.errors import NotFound
+from memory.events import Event, PagePagedIn, PagesRecalled
+from memory.observed import Observed
+from memory.pages import PART, Page, PageTable
 from memory.scope import Scope
-from sessions.funnel import STAGES, Asked, Funnel, funnel
+from memory.state import State
+from memory.steps import Step
+from sessions.funnel import STAGES, Asked, Funnel, _asked, funnel
+from tests.memory.conftest import START, turn
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +32,7 @@ def test_what_was_missing_is_an_earlier_turn_and_a_right_page_holds_it(english: 
     state = demo_store.state(english.scope)
     for each in english.asked:
         assert all(turn < each.turn for turn in each.missing)
-        held = {t.number for page in each.came for t in state.pages[page].turns}
+        held = {t.number for page in each.came for t in state.pages[page].turns}  # no page came in part here
         assert bool(held & set(each.missing)) == (STAGES.index(each.stage) >= STAGES.index("right"))
 
 
@@ -51,3 +59,15 @@ def test_counts_by_hand():
 def test_a_run_that_is_not_there_is_an_error(demo_store):
     with pytest.raises(NotFound):
         funnel(demo_store, Scope("ana", "nowhere"))
+
+
+@pytest.mark.parametrize(("part", "stage"), [((1, 4), "recalled"), ((3, 6), "right")])
+def test_a_part_is_right_only_if_the_missing_turn_is_in_it(part, stage):
+    state = State(pages=PageTable.of([Page(1, tuple(turn(n) for n in range(1, 9)))]))
+    seen = Observed(None, Scope("u", "c"), 9, state, ())
+    came = PagePagedIn(1, "model", 40, thrash=False, until=5, level=PART, part=part)
+    record = PagesRecalled("", "model", ("p1",), 0, (), (), (1,), (), ())
+    step = Step(5, [Event(n, n, 5, START, body) for n, body in enumerate((came, record), 1)])
+    assert _asked(step, (5,), seen).stage == stage
+    whole = replace(came, level="text", part=(0, 0))  # and once more, whole
+    assert _asked(Step(5, [*step.events, Event(3, 3, 5, START, whole)]), (5,), seen).stage == "right"

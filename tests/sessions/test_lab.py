@@ -76,6 +76,20 @@ def test_a_budget_counts_tokens_of_pages_and_of_what_a_recall_brings():
     assert not wide.right(1)
 
 
+@pytest.mark.parametrize(
+    ("turn", "parts", "right"),
+    [(1, True, False), (2, True, True), (3, True, True), (4, True, False), (3, False, False)],
+)
+def test_of_a_page_that_does_not_fit_the_part_comes_that_does_and_only_its_turns_count(turn, parts, right):
+    turns = [Turn(n, "user", n, 50, START) for n in range(1, 5)]
+    pages = [Page(1, tuple(turns), 200, closed=True), Page(2, (Turn(5, "user", 5, 100, START),), 100, closed=True)]
+    cell = Cell(eviction="fifo", budget=200, parts=parts)  # 170 for pages: three turns and the marks do not fit
+    (found,) = simulated(pages, [asked(turn, 5)], lambda nth: (1, 2), cell, worth=lambda nth, page: {2: 1.0})
+    assert found.right(1) == right
+    assert found.tokens == ((140, 140, 140) if parts else (0, 0, 0))
+    assert found.fitting == parts
+
+
 def test_pages_are_made_as_the_engine_makes_them():
     assert [(p.first, p.last) for p in paged(small_talk(), "fixed_5")] == [(1, 5), (6, 10), (11, 12)]
 

@@ -96,6 +96,7 @@ def recall(row: RecallView, index: int, say: Words, on_page: Callable[[str], Cal
     key = f"recall_{index}"
     asked = ", ".join(row.asked) or ", ".join(say.turns(*span) for span in row.turns)
     outcome = [say("recall.came", pages=_pages(row.came))] if row.came else []
+    outcome += [say("recall.part", page=f"p{n}", turns=say.turns(*span)) for n, *span in row.parts]
     outcome += [say("recall.resident", pages=_pages(row.resident))] if row.resident else []
     outcome += [say("recall.opened", ranges=" ".join(row.opened))] if row.opened else []
     outcome += [say("recall.thrash", pages=_pages(row.thrash))] if row.thrash else []

@@ -33,7 +33,7 @@ from memory.events import (
     TextRedacted,
     TurnMarked,
 )
-from memory.pages import Bookmark
+from memory.pages import PART, Bookmark
 from memory.show import small
 from workbench.views.rows import FeedRow
 
@@ -107,6 +107,8 @@ def _recalled(b: PagesRecalled, texts: Texts, stubs: Stubs) -> Told:
 
 def _paged_in(b: PagePagedIn, texts: Texts, stubs: Stubs) -> Told:
     values = {"page": f"p{b.page}", "tokens": b.tokens, "thrash": b.thrash, "stub": _stub(b.page, texts, stubs)}
+    if b.level == PART:
+        return "in_part", "recall", b.page, 0, values | {"turns": f"{b.part[0]}-{b.part[1]}"}
     return ("thrash" if b.thrash else "fault"), "recall", b.page, 0, values
 
 
@@ -238,6 +240,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "refused": ("by", "asked", "came", "resident", "question", "refused", "right"),
     "fault": ("page", "tokens", "thrash", "stub"),
     "thrash": ("page", "tokens", "thrash", "stub"),
+    "in_part": ("page", "tokens", "thrash", "stub", "turns"),
     "left_used": ("page",),
     "left_unused": ("page",),
     "closed": ("page", "rule", "importance", "why"),

@@ -29,6 +29,7 @@ from memory.events import (
     StepFinished,
     TextRedacted,
 )
+from memory.pages import PART
 from memory.prompt import Message
 from memory.scope import RECORDED, Scope
 from memory.show import Shown
@@ -87,15 +88,22 @@ class RecallView(Shown):
     note: str
     retrieval: RetrievalView | None  # of its question, where there was one to compare
     thrash: tuple[int, ...]
+    parts: tuple[tuple[int, int, int], ...] = ()  # pages of which a part came, with its first and last turn
+
+    @property
+    def arrived(self) -> str:
+        """`p3, p7 (turns 25-30 of it)`."""
+        part = {page: f" (turns {first}-{last} of it)" for page, first, last in self.parts}
+        return ", ".join(f"p{n}{part.get(n, '')}" for n in self.came) or "nothing"
 
     def __repr__(self) -> str:
-        came = ", ".join(f"p{n}" for n in self.came) or "nothing"
+        came = self.arrived
         return f"<Recall by {self.by}: asked {', '.join(self.asked) or repr(self.question)}, came {came}>"
 
     def _html(self) -> str:
         asked = ", ".join(self.asked) or ", ".join(f"turns {a}-{b}" for a, b in self.turns)
         verdict = {True: " · right", False: " · wrong", None: ""}[self.right]
-        came = ", ".join(f"p{n}" for n in self.came) or "nothing"
+        came = self.arrived
         there = f" · in the window already: {', '.join(f'p{n}' for n in self.resident)}" if self.resident else ""
         html = f"<div style='margin-top:.5rem'><b>recall</b> by {show.text(self.by)}: {show.text(asked)}"
         html += f" {show.text(self.question)} → came: {came}{there}{verdict} {show.text(self.note)}</div>"
@@ -358,6 +366,7 @@ def _eviction(b: PageEvicted, state: State, texts: Mapping[int, str]) -> Evictio
 
 def _recalls(events: Sequence[Event], state: State, texts: Mapping[int, str]) -> list[RecallView]:
     thrash = {b.page for b in _bodies(events, PagePagedIn) if b.thrash}
+    parts = _parts(events)
     found = {b.question: retrieval(b, state, texts) for b in _bodies(events, PagesRetrieved)}
     return [
         RecallView(
@@ -373,9 +382,25 @@ def _recalls(events: Sequence[Event], state: State, texts: Mapping[int, str]) ->
             note=b.note,
             retrieval=found.get(b.question) if b.question else None,
             thrash=tuple(n for n in b.came if n in thrash),
+            parts=tuple((n, *parts[event.seq, n]) for n in b.came if (event.seq, n) in parts),
         )
-        for b in _bodies(events, PagesRecalled)
+        for event in events
+        if isinstance(b := event.body, PagesRecalled)
     ]
+
+
+def _parts(events: Sequence[Event]) -> dict[tuple[int, int], tuple[int, int]]:
+    """By recall and page, first and last turn of the part that came; arrivals stand before their recall."""
+    came: dict[int, PagePagedIn] = {}
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for event in events:
+        body = event.body
+        if isinstance(body, PagePagedIn):
+            came[body.page] = body
+        elif isinstance(body, PagesRecalled):
+            found |= {(event.seq, n): came[n].part for n in body.came if n in came and came[n].level == PART}
+            came = {}
+    return found
 
 
 def _call_texts(calls: Iterable[Call], texts: Mapping[int, str]) -> tuple[str, ...]:
