@@ -6,7 +6,7 @@ window.py's. Every search and every recall ends in the log with what it consider
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
@@ -61,14 +61,8 @@ def recall(pager: Pager, request: Request, came_before: int, beside: int) -> Pag
     """See Pager.recall."""
     question = pager.said(request.question) if request.question else 0
     wanted = _wanted(pager, request, question)
-    came: list[int] = []
-    for number in wanted.pages:
-        keep = [*came, *wanted.resident]  # who is told to be there must not leave for the next one
-        refusal = _bring(pager, number, request, came_before + len(came), keep, beside)
-        if refusal is None:
-            came.append(number)
-        else:
-            wanted.refused.append(refusal)
+    came, refused = _bring_all(pager, wanted.pages, request, came_before, wanted.resident, beside)
+    wanted.refused += refused
     if came:  # other bookmarks stand now, perhaps longer ones
         pager.arrange(request.question)
         need = 1 + scaled(pager.state, beside)
@@ -93,10 +87,8 @@ def recall(pager: Pager, request: Request, came_before: int, beside: int) -> Pag
 def retrieve(pager: Pager, message: str, text_id: int) -> None:
     """Pages that the message brings back unasked."""
     request = Request(question=message, by="message")
-    came: list[int] = []
-    for number in find(pager, message, pager.state.settings.retrieve_k, by="message", text_id=text_id).pages:
-        if _bring(pager, number, request, len(came), came, 0) is None:
-            came.append(number)
+    ranking = find(pager, message, pager.state.settings.retrieve_k, by="message", text_id=text_id)
+    came, _ = _bring_all(pager, ranking.pages, request)
     if came:
         pager.arrange(message)
         pager.make_room(message, need=1, keep=came)
@@ -176,20 +168,41 @@ def _used_of_late(pager: Pager) -> dict[int, float]:
 # ── what comes ────────────────────────────────────────────────────────────────────────────────────────
 
 
+def _bring_all(
+    pager: Pager, pages: Sequence[int], request: Request, before: int = 0, resident: Sequence[int] = (), beside: int = 0
+) -> tuple[list[int], list[Refusal]]:
+    """Which of these came, and why the others did not.
+
+    Whole pages first: a part takes what room they leave, never that of a page behind it.
+    """
+    came: list[int] = []
+    refused: dict[int, Refusal] = {}
+    for part in (False, True):
+        for number in [n for n in pages if n not in came]:
+            keep = [*came, *resident]  # who is told to be there must not leave for the next one
+            refusal = _bring(pager, number, request, before + len(came), keep, beside, part=part)
+            if refusal is None:
+                came.append(number)
+            else:
+                refused[number] = refusal
+    return came, [refused[n] for n in pages if n not in came]
+
+
 def _bring(
-    pager: Pager, number: int, request: Request, before: int, keep: Collection[int], beside: int
+    pager: Pager, number: int, request: Request, before: int, keep: Collection[int], beside: int, *, part: bool
 ) -> Refusal | None:
-    """Page it in, whole or the part that fits, or say why not."""
+    """Page it in, whole or the `part` that fits, or say why not."""
     s, page = pager.state.settings, pager.state.pages[number]
     if before >= s.page_ins:
         return Refusal(page.name, f"{before} pages came back in this step already; page_ins is {s.page_ins}")
     level = _level(pager, page, request)
     if level == SUMMARY:
         page = pager.summarised(page)
-    arrival = page_in(pager.state, pager.instructions, page, request.by, keep, beside, level)
-    if isinstance(arrival, Refusal) and level == TEXT:
+    if part and level == TEXT:
         worth = _worth(pager, page, request)
         arrival = part_in(pager.state, pager.instructions, page, request.by, worth, keep, beside)
+    else:
+        arrival = page_in(pager.state, pager.instructions, page, request.by, keep, beside, level)
     if isinstance(arrival, Refusal):
         return arrival
     held = scaled(pager.state, page.guest_tokens) if page.guest_until else 0

@@ -183,6 +183,18 @@ def test_a_page_that_fits_comes_whole():
     assert pager.state.pages[1].guest_as == "text"
 
 
+def test_whole_pages_come_first_and_a_part_takes_the_room_they_leave():
+    sizes = [*[120] * 4, *[20] * 4, *[60] * 12]
+    pager = driven([Step(n, answer=n) for n in sizes], WIDE.but(boundary="fixed_4"))
+    pager.change_settings(WIDE.but(window_tokens=1_000))
+    pager.receive(Said("And now?", said_at=START))
+    pager.plan("And now?")
+    assert {1, 3}.isdisjoint(pager.state.resident)
+    assert pager.recall(Request(("p1", "p3"))).came == (3, 1)
+    big, small = pager.state.pages[1], pager.state.pages[3]
+    assert (big.guest_as, small.guest_as) == ("part", "text")
+
+
 def test_nothing_comes_where_not_even_one_turn_fits(narrow):
     big = narrow.state.pages[1]
     beside = NARROW  # the calls of this step have taken all room
