@@ -209,7 +209,7 @@ class DropIn(Shown):
     def _placed(self, held: _Conversation, call: _Call) -> tuple[Engine, Sequence[Said], int]:
         """The run that these messages go on with, made if they are an edit; what of them is new; after which turn."""
         live = self._engine(held, call.scope, call.wanted)
-        live.check_tools(call.wanted)  # before a branch is begun
+        live.rounds.check_tools(call.wanted)  # before a branch is begun
         _check_form(live, call.wanted)
         sent = [resent.key_of(each, live.pager.redactor) for each in call.said]
         runs = [live.scope]

@@ -11,31 +11,30 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from memory import tokens, work
+from memory import work
 from memory.bookmarks import parse_page_ref
-from memory.calling import TRIES, Caller, Complete, Wanted, arguments_of, called, note_failure
+from memory.calling import Caller, Complete, Wanted, arguments_of
 from memory.deferred import ALL, Worked, Worker, queue_left, queueing
-from memory.errors import BadMessage, ContextOverflow, EngineError, NotFound, RecallLoop, ToolsRefused, WentOn
+from memory.errors import BadMessage, EngineError, NotFound, WentOn
 from memory.events import BookmarkMade, PagesRecalled, RepliesCompared
 from memory.journal import MemoryJournal
 from memory.longterm import LongTerm
 from memory.look import Window, window_now
-from memory.models.chat import OFFLINE, Answer, ToolCall, complete, protocol_of, window_of
-from memory.operations import ROOMY, SETTLE, TOOLS, Operation, Speech, of_answer, of_call, offer, offered, schema, tools
+from memory.models.chat import ToolCall, complete, window_of
+from memory.operations import Speech
 from memory.pager import Pager, Said, before_edit
 from memory.pages import Bookmark, Page
-from memory.prompt import MARKS, Message, call_tokens, offers_recall
 from memory.recalls import Request
 from memory.redaction import clean
 from memory.remembering import Remembering
+from memory.rounds import Rounds, Stages, Step, commit
 from memory.scope import LIVE, RECORDED, Scope, is_fork
-from memory.serving import Served, names, needs_no_answer, serve, undecided
 from memory.settings import Settings
 from memory.show import Shown, rows, small, text
 from memory.state import State
@@ -44,7 +43,7 @@ from memory.stores.lease import leased
 from memory.stores.sql import Store, Stream
 from memory.stores.sync import Following
 from memory.stores.vector_source import StoredVectors
-from memory.turns import MESSAGE_TOKENS, Call, Turn
+from memory.turns import Turn
 from memory.window import Fill
 
 if TYPE_CHECKING:
@@ -116,9 +115,7 @@ class Engine(Shown):
         self.pager = pager
         own = None if memory_options is None else dict(memory_options)
         self.caller = Caller(chat, dict(options or {}), own, timeout_s, sleep, chance)
-        self._offered_for: Settings | None = None
-        self._offered_beside = ""  # the application's own tools
-        self._protocol = ("", "")
+        self.rounds = Rounds(pager, lambda: self.caller)
         self.remembering = Remembering(store, scope, pager)
         if scope.run == LIVE:
             pager.keep, pager.drop = self.remembering.keep, self.remembering.drop
@@ -215,26 +212,6 @@ class Engine(Shown):
             self.pager.refresh()
             yield
 
-    def _take_up_offer(self, beside: str = "") -> None:
-        """What the model may ask of its memory, and by which protocol, follows the settings.
-
-        `beside`: the application's own tools; where there are any, the memory is asked by tools as well.
-        """
-        s = self.state.settings
-        if s == self._offered_for and beside == self._offered_beside:
-            return
-        self._offered_beside = beside
-        by_tools = ("tools", "the application has tools of its own")
-        self._agree_on(*(by_tools if beside else protocol_of(s.llm, s.protocol)))
-        self._offered_for = s
-
-    def _agree_on(self, protocol: str, why: str) -> None:
-        s = self.state.settings
-        self._protocol = (protocol, why)
-        real, roomy = s.llm != OFFLINE, protocol == "tools" and s.window_tokens >= ROOMY
-        told = offer(protocol, offered(s.operations, real=real, roomy=roomy), s.recall_level)
-        self.pager.offers(replace(told, application=self._offered_beside))
-
     # ── a step ────────────────────────────────────────────────────────────────────────────────────────
 
     def say(self, message: str, *, important: bool = False, on_text: Callable[[str], None] | None = None) -> Reply:
@@ -258,7 +235,7 @@ class Engine(Shown):
         with self._accompanied(), self._held():
             if self.state.turn != after:
                 raise WentOn(f"{self.scope} is at turn {self.state.turn}, not {after}: read it again, then go on")
-            step = _Step(_Stages(), Speech(on_text), streamed=on_text is not None, wanted=wanted)
+            step = Step(Stages(), Speech(on_text), streamed=on_text is not None, wanted=wanted)
             self._adopt(wanted)
             if not new or new[0].role == "user":
                 self._close_left_open()
@@ -305,15 +282,15 @@ class Engine(Shown):
 
     def _step(self, message: str, important: bool, on_text: Callable[[str], None] | None) -> Reply:
         with self._held():
-            step = _Step(_Stages(), Speech(on_text), streamed=on_text is not None)
-            self._take_up_offer()
+            step = Step(Stages(), Speech(on_text), streamed=on_text is not None)
+            self.rounds.take_up_offer()
             self._close_left_open()
             turn = self.pager.receive(Said(message, important=important))
             self.pager.commit()
             step.clock.done("receive")
             return self._answered(turn, step)
 
-    def _answered(self, turn: Turn, step: _Step) -> Reply:
+    def _answered(self, turn: Turn, step: Step) -> Reply:
         """The reply; or the step is given up, and that is in the log."""
         try:
             return self._answer(turn, step)
@@ -331,18 +308,8 @@ class Engine(Shown):
             is_own = s.window_tokens == (window_of(s.llm) or UNKNOWN_WINDOW)
             self.pager.change_settings(resolved(s.but(llm=wanted.llm, **({"window_tokens": 0} if is_own else {}))))
         self.pager.instruct(wanted.system)
-        self._take_up_offer(wanted.beside)
-        self.check_tools(wanted)
-
-    def check_tools(self, wanted: Wanted) -> None:
-        """Raises BadMessage where the application's tools and the memory's own share a name."""
-        s = self.state.settings
-        mine = offered(s.operations, real=wanted.llm != OFFLINE, roomy=s.window_tokens >= ROOMY)
-        if shared := wanted.names & set(mine):
-            raise BadMessage(
-                f"the application's tool {min(shared)!r} is named as one of the memory's own: rename it, or take that "
-                f"name out of the setting operations ({'+'.join(mine)})"
-            )
+        self.rounds.take_up_offer(wanted.beside)
+        self.rounds.check_tools(wanted)
 
     def _take_in(self, new: Sequence[Said]) -> Turn:
         """Each as a turn; the last message of the user's is to be answered, those before it are done."""
@@ -350,7 +317,7 @@ class Engine(Shown):
             if said.role == "user":
                 if self.state.open_step:
                     self.pager.settle()
-                self._commit(durable=False)  # records of one commit are of one step
+                commit(self.pager, durable=False)  # records of one commit are of one step
                 self.pager.receive(said)
             else:
                 self.pager.reply(said)
@@ -371,14 +338,14 @@ class Engine(Shown):
             self.pager.abandon(clean(reason))
             self.pager.commit()
 
-    def _answer(self, turn: Turn, step: _Step) -> Reply:
+    def _answer(self, turn: Turn, step: Step) -> Reply:
         message = self.pager.journal.words(turn.text)
         self.pager.plan(message, turn.text)
         self.remembering.place(message)
         step.clock.done("plan")
         told = self.remembering.answer(message, turn) if step.is_plain and turn.number == self.state.turn else None
         if told is None:
-            self._converse(step)
+            self.rounds.go_through(step)
         else:  # a word to the memory itself: it is done, and no model is asked
             step.speech.begin(as_json=False)
             step.speech.end(told)
@@ -387,7 +354,7 @@ class Engine(Shown):
         stale_facts = self.remembering.stale() if told is None else ()
         if not step.handed:
             self.pager.settle(step.speech.text, step.clock.ms, stale_facts)
-        self._commit(last=True)
+        commit(self.pager, last=True)
         step.clock.done("settle")
         if not step.handed:
             self.remembering.learn()
@@ -407,147 +374,12 @@ class Engine(Shown):
             finish=step.finish,
         )
 
-    def _converse(self, step: _Step) -> None:
-        """Call the model; do what it asks of its memory; call it again; at the last round it may ask no more."""
-        rounds = self.state.settings.recall_rounds
-        for step.round in range(rounds + 1):
-            answer = self._call(step, final=step.round == rounds)
-            step.used.add(answer)
-            step.finish = answer.finish_reason or "stop"
-            if not answer.calls:
-                return
-            theirs = tuple(call for call in answer.calls if call.name in step.names)
-            answer = replace(answer, calls=tuple(call for call in answer.calls if call not in theirs))
-            operations = [of_call(c.id, c.name, c.arguments, c.error) for c in answer.calls]
-            if theirs and (step.round == rounds or needs_no_answer(operations)):
-                for operation in operations:
-                    serve(operation, self.pager, step.served)
-                step.handed = theirs
-                return
-            if step.round == rounds:
-                break
-            # Calls of the application's beside a recall are left out: the model makes them, or others, with the page.
-            step.exchange += self._exchange(answer, operations, step)
-            if step.speech.text and needs_no_answer(operations):
-                step.finish = "stop"
-                return
-            self._commit(durable=False)
-            step.clock.done("recall")
-        raise RecallLoop(
-            f"{self.state.settings.llm} asked for pages {rounds} times in one step and never answered: "
-            "raise recall_rounds, lower window use so that pages stay, or take another model"
-        )
-
-    def _call(self, step: _Step, *, final: bool) -> Answer:
-        """The model's answer; what it refuses the prompt for is mended once: its length, or the tools beside it."""
-        while True:
-            try:
-                return self._call_once(step, final=final)
-            except ContextOverflow as error:
-                if step.cut or not self.pager.cut_down(error.limit_tokens, sum(m.tokens for m in step.exchange)):
-                    raise
-                step.cut = True
-            except ToolsRefused:
-                if self._protocol[0] != "tools" or self.state.settings.protocol != "auto" or step.names:
-                    raise
-                self._agree_on("schema", "it refused tools")
-
-    def _call_once(self, step: _Step, *, final: bool) -> Answer:
-        prompt = self.pager.prompt(step.round, step.exchange)
-        chat = prompt.to_chat(self.pager.journal.words)
-        self._commit(durable=False)
-        step.clock.done("assemble")
-        llm, form = self.state.settings.llm, self._form(step, final=final)
-        as_json = "schema" in form
-        step.speech.begin(as_json=as_json)
-        wanted, timeout_s = step.wanted, self.caller.timeout_s
-        answer = self.caller.tried(
-            lambda: self.caller.chat(
-                llm,
-                chat,
-                **form,
-                timeout_s=wanted.timeout_s or timeout_s if wanted else timeout_s,
-                max_tokens=wanted.max_tokens if wanted else self.state.settings.reply_tokens,
-                on_text=step.speech.piece if step.streamed else None,
-                options={**self.caller.options, **wanted.options} if wanted else self.caller.options,
-            ),
-            lambda failure: note_failure(self.pager, step.round, llm, failure),
-            self.state.settings.retry_s,
-            wanted.tries if wanted else TRIES,
-        )
-        step.speech.end(answer.text)
-        step.clock.done("model")
-        answer = _taken_apart(answer, step.round) if as_json else _with_ids(answer, step.round)
-        protocol = self._protocol[0] if form["tools"] or as_json else ""
-        self.pager.add(called(self.pager, answer, step.round, protocol=protocol))
-        return answer
-
-    def _form(self, step: _Step, *, final: bool) -> dict[str, Any]:
-        """How the model may ask of its memory this time, as the arguments of a call."""
-        told, recalls = self.pager.offer, offers_recall(self.state, step.exchange)
-        settles = undecided(self.state, step.served)
-        if told.protocol == "schema" and (recalls or settles):
-            known = [] if final else names(self.pager, step.served)
-            return {
-                "tools": [],
-                "tool_choice": "auto",
-                "schema": schema(known, told.operations, () if final else settles),
-            }
-        beside = tools(told.operations, told.level) if recalls else []
-        beside += [TOOLS[SETTLE]] if self.state.undecided else []
-        if step.names:  # the last round is for the application's own, and for words
-            return {"tools": [*step.tools, *([] if final else beside)], "tool_choice": step.tool_choice}
-        return {"tools": beside, "tool_choice": "none" if beside and final else "auto"}
-
-    def _commit(self, *, durable: bool = True, last: bool = False) -> None:
-        """One on the way is seen by everybody at once, and on the disk for good with the next that is `durable`.
-
-        The `last` of a step gives its lease back as well.
-        """
-        journal: Any = self.pager.journal
-        journal.durable, journal.last = durable, last
-        try:
-            self.pager.commit()
-        finally:
-            journal.durable, journal.last = True, False
-
-    def _exchange(self, answer: Answer, operations: Sequence[Operation], step: _Step) -> list[Message]:
-        """The model's calls and our answers, as messages of this step only."""
-        if self.pager.offer.protocol == "schema":
-            return self._exchange_in_words(answer, operations, step)
-        said = self.pager.said  # results too: they may quote the user
-        calls = tuple(Call(c.id, c.name, said(arguments_of(c))) for c in answer.calls)
-        size = MESSAGE_TOKENS + tokens.count(answer.text)
-        size += sum(call_tokens(c.name, arguments_of(c), tokens.count) for c in answer.calls)
-        parts = (said(answer.text),) if answer.text else ()
-        messages = [Message("assistant", "exchange", parts, size, calls=calls)]
-        for operation in operations:
-            beside = sum(m.tokens for m in (*step.exchange, *messages))
-            result = serve(operation, self.pager, step.served, beside)
-            size = tokens.count(result) + MESSAGE_TOKENS
-            messages.append(Message("tool", "exchange", (said(result),), size, answers=operation.call))
-        return messages
-
-    def _exchange_in_words(self, answer: Answer, operations: Sequence[Operation], step: _Step) -> list[Message]:
-        """As an answer and what became of it between marks, for a model that knows no tools."""
-        size = MESSAGE_TOKENS + tokens.count(answer.text)
-        asked = Message("assistant", "exchange", (self.pager.said(answer.text),), size)
-        results: list[str] = []
-        for operation in operations:
-            beside = sum(m.tokens for m in (*step.exchange, asked)) + sum(map(tokens.count, results))
-            results.append(serve(operation, self.pager, step.served, beside))
-        words = f"<tool_result>\n{MARKS.sub('‹', chr(10).join(results))}\n</tool_result>"
-        # By the user, for that is the only role that every model's template takes at this place.
-        return [asked, Message("user", "exchange", (self.pager.said(words),), tokens.count(words) + MESSAGE_TOKENS)]
-
     # ── memory work by a model ────────────────────────────────────────────────────────────────────────
 
     @property
     def protocol(self) -> tuple[str, str]:
         """How the chat model asks for pages, `tools` or `schema`, and why so."""
-        if self.settings == self._offered_for:
-            return self._protocol
-        return protocol_of(self.settings.llm, self.settings.protocol)
+        return self.rounds.protocol
 
     @property
     def memory_llm(self) -> str:
@@ -719,25 +551,6 @@ def resolved(settings: Settings) -> Settings:
     return settings.but(window_tokens=window_of(settings.llm) or UNKNOWN_WINDOW)
 
 
-def _with_ids(answer: Answer, round_: int) -> Answer:
-    """Each call with an id of its own: some models give none, or one for all."""
-    calls: list[ToolCall] = []
-    for nth, call in enumerate(answer.calls):
-        call_id = clean(call.id)
-        taken = not call_id or len(call_id) > 200 or any(call_id == other.id for other in calls)
-        calls.append(replace(call, id=f"call_{round_}_{nth}" if taken else call_id, name=clean(call.name)))
-    return replace(answer, calls=tuple(calls))
-
-
-def _taken_apart(answer: Answer, round_: int) -> Answer:
-    """An answer under the schema with what it asks as calls; one that cannot be read asks for a better one."""
-    spoken = of_answer(answer.text)
-    if spoken.error:
-        return replace(answer, calls=(ToolCall(f"op_{round_}_0", "reply", {}, spoken.error),))
-    calls = [ToolCall(f"op_{round_}_{n}", name, arguments) for n, (name, arguments) in enumerate(spoken.calls)]
-    return replace(answer, calls=tuple(calls))
-
-
 def _number(page: str | int) -> int:
     """Of a page that somebody named: 3 or "p3". Raises BadMessage for a range, or what is no page's name."""
     try:
@@ -759,64 +572,3 @@ def _parent(store: Store, scope: Scope) -> Stream | None:
     """The run that a new live run continues, if there is any with decisions in it; a fork is nobody's beginning."""
     runs = [s for s in store.streams(scope.user, scope.conversation) if s.scope.run not in (scope.run, RECORDED)]
     return next((s for s in runs if not is_fork(s.scope.run)), None)
-
-
-class _Stages:
-    """Milliseconds by stage."""
-
-    def __init__(self) -> None:
-        self.ms: dict[str, float] = {}
-        self._since = time.perf_counter()
-
-    def done(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.ms[stage] = round(self.ms.get(stage, 0.0) + (now - self._since) * 1000, 3)
-        self._since = now
-
-
-@dataclass(slots=True)
-class _Usage:
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-
-    def add(self, answer: Answer) -> None:
-        self.prompt_tokens += answer.prompt_tokens
-        self.completion_tokens += answer.completion_tokens
-        unknown = self.cost_usd is None or answer.cost_usd is None
-        self.cost_usd = None if unknown else (self.cost_usd or 0.0) + (answer.cost_usd or 0.0)
-
-
-@dataclass(slots=True)
-class _Step:
-    """What one step has come to so far."""
-
-    clock: _Stages
-    speech: Speech
-    streamed: bool
-    round: int = 0
-    exchange: list[Message] = field(default_factory=list)
-    served: Served = field(default_factory=Served)
-    used: _Usage = field(default_factory=_Usage)
-    cut: bool = False  # room was made for a model that took the prompt for too long
-    wanted: Wanted | None = None  # of an application that keeps its own history
-    handed: tuple[ToolCall, ...] = ()  # calls that go back to it
-    finish: str = "stop"
-
-    @property
-    def tools(self) -> tuple[Mapping[str, Any], ...]:
-        return self.wanted.tools if self.wanted else ()
-
-    @property
-    def tool_choice(self) -> Any:
-        return self.wanted.tool_choice if self.wanted else "auto"
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Of the application's own tools."""
-        return self.wanted.names if self.wanted else frozenset()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether words may be the answer, whoever gives them."""
-        return self.wanted is None or not (self.wanted.tools or self.wanted.options.get("response_format"))
