@@ -25,7 +25,7 @@ from memory.jsontext import object_in, without_thoughts
 from memory.keywords import Ask, Unreadable
 from memory.language import terms
 from memory.polarity import flips
-from memory.saidtime import holds_in
+from memory.saidtime import holds_in, holds_still
 from memory.tokens import clip, count
 
 TURN_TOKENS = 1_200  # of one turn's words in the prompt
@@ -289,6 +289,7 @@ def _candidate(row: Mapping[str, Any], turn: Heard, start: int, end: int) -> Can
         tags=(*((f"topic:{topic}",) if topic else ()), f"intent:{'correct' if corrects else 'state'}"),
         valid_from=begins,
         valid_to=ends,
+        still=begins is not None and ends is None and holds_still(quote, begins, turn.said_at),
         importance=0.6,
     )
 

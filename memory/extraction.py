@@ -23,7 +23,7 @@ from memory.extraction_english import Found, find_english, read_as
 from memory.facts import Candidate
 from memory.language import as_written, is_cjk, sentences, simplified
 from memory.relations import relation_in
-from memory.saidtime import MONTHS, holds_in, times_in
+from memory.saidtime import MONTHS, holds_in, holds_still, times_in
 from memory.tokens import clip, count
 
 READ = 20_000  # characters of a turn; what lies beyond is a paste
@@ -317,7 +317,7 @@ def _candidate(
     if found.value.lower() in ("today", "今天") and found.attribute == "birthday":
         found = found._replace(value=_day_of(said_at, chinese=chinese))
     single = is_single(found.attribute) if found.single is None else found.single
-    begins, ends = _holds(found, text, start, end, said_at)
+    begins, ends, still = _holds(found, text, start, end, said_at)
     intent = "correct" if found.corrects else {"preference": "prefer", "decision": "decide"}.get(found.kind, "state")
     topic = topic_of(found.attribute)
     layer = "episodic" if found.attribute in EPISODIC else "semantic" if found.value and found.kind != "task" else ""
@@ -336,6 +336,7 @@ def _candidate(
         tags=(*((f"topic:{topic}",) if topic else ()), f"intent:{intent}"),
         valid_from=begins,
         valid_to=ends,
+        still=still,
         importance=importance or min(1.0, _IMPORTANCE[found.kind] + (0.1 if found.corrects else 0.0)),
     )
 
@@ -411,18 +412,21 @@ def _fitting(quoted: str, said: str, *, chinese: bool) -> str:
     return f"{said}：“{kept}”。" if chinese else f"{said}: “{kept}”."
 
 
-def _holds(found: Found, text: str, start: int, end: int, said_at: datetime) -> tuple[datetime | None, datetime | None]:
-    """Since when and until when, where its clause bounds it: a date that is the value itself bounds nothing."""
+def _holds(
+    found: Found, text: str, start: int, end: int, said_at: datetime
+) -> tuple[datetime | None, datetime | None, bool]:
+    """Since when, until when, and whether still, where its clause bounds it; a date that is the value bounds nothing"""
     if found.negated or found.now or (found.value and any(word in found.attribute for word in _DATES)):
-        return None, None
+        return None, None, False
     ahead = text[max(0, start - 30) : start]  # "Last year I moved": a time right before counts, and what follows it
     led = [each for each in times_in(ahead, said_at, past=True) if not ahead[each.end :].strip(" ,，")]
     follows = re.split(r"[.!?;。！？；\n]|, (?:and|but)\b", text[end : end + 40], maxsplit=1)[0]
     words = (ahead[led[-1].start :] if led else "") + text[start:end] + follows
     past = _PAST.search(words) is not None
     if found.attribute in _SETTLED or any(each.bound for each in times_in(words, said_at, past=past)):
-        return holds_in(words, said_at, past=past)
-    return None, None
+        begins, ends = holds_in(words, said_at, past=past)
+        return begins, ends, begins is not None and ends is None and holds_still(words, begins, said_at)
+    return None, None, False
 
 
 def _distinct(found: list[Candidate]) -> list[Candidate]:

@@ -52,6 +52,7 @@ class Candidate:
     tags: tuple[str, ...] = ()  # topic:travel, intent:plan
     valid_from: datetime | None = None  # None: since it was said
     valid_to: datetime | None = None
+    still: bool = False  # begun at `valid_from`, it holds as it is said, by these words
     importance: float = 0.5
 
 
@@ -77,11 +78,14 @@ class Source:
     by: str  # user, assistant, tool
     said_at: datetime  # with the speaker's offset from UTC
     since: datetime | None = None  # when it began to hold, as they said; None: when they said so
+    still: bool = False  # and it held as they said so
 
     @property
-    def tells_of(self) -> datetime:
-        """The moment at which it holds by these words."""
-        return self.since or self.said_at
+    def tells_of(self) -> tuple[datetime, ...]:
+        """The moments at which it holds by these words: when it began, as it is said, or both."""
+        if self.since is None:
+            return (self.said_at,)
+        return (self.since, self.said_at) if self.still else (self.since,)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -37,7 +37,7 @@ from memory.fact_events import (
 from memory.facts import WEIGHTY, Fact, Interval, Source, rebelieved
 from memory.state import changed
 
-FOLD_VERSION = 1_004  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
+FOLD_VERSION = 1_005  # beside state.FOLD_VERSION in one table of snapshots; grows when `apply` changes its mind
 
 
 @dataclass(frozen=True, slots=True)

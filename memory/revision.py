@@ -101,7 +101,8 @@ def _by_rules(draft: _Draft, near: Near) -> Revision:
     like, of_key = draft.like, draft.k.by_key.get(draft.key, ())
     same = [f for f in of_key if f.value_key == like.value_key and f.negated == like.negated and draft.may_change(f)]
     against = [f for f in of_key if excludes(f, like) and draft.may_change(f)]
-    if holder := next((f for f in same if any(draft.anchor in i for i in f.believed)), None):
+    first, last = draft.anchor, draft.last_told(draft.anchor)
+    if holder := next((f for f in same if any(first in i and last in i for i in f.believed)), None):
         return _known(draft, holder, against)
     return _in_time(draft, same, against)
 
@@ -137,7 +138,7 @@ def _proposed(draft: _Draft, proposal: Proposal) -> Revision | None:
         return _merged(draft, target, by, f"it and {target.name} tell parts of one thing", proposal.text)
     if proposal.action not in ("replaces", "ends") or not any(i.overlaps(draft.interval) for i in target.believed):
         return None
-    if target.since > draft.anchor:
+    if target.since > draft.last_told(draft.anchor):
         return None
     cause, verdict = ("end", "ended") if proposal.action == "ends" else ("supersede", "superseded")
     why = f"it {proposal.action} {target.name}, says {proposal.by}"
@@ -301,31 +302,41 @@ def _merged(draft: _Draft, old: Fact, by: str, why: str, text: str = "") -> Revi
 
 def _in_time(draft: _Draft, same: Sequence[Fact], against: Sequence[Fact]) -> Revision:
     """By when it was true: it holds until another value is next told of, and what held before it ends with it."""
-    touched = [f for f in against if any(i.overlaps(draft.interval) for i in f.believed)]
+    touched = _overlapping(against, draft.interval)
     if at_once := [f for f in touched if _unseen(f, draft) and _close(f, draft)]:
         return _conflict(draft, at_once, touched, "written at the same moment by two that did not see each other")
     if unsure := _inferred(draft, touched):
         return _conflict(draft, unsure, touched, "an inference contradicts what was said")
     if corrected := next((f for f in touched if _corrects(f, draft)), None):
-        return _too_late(draft, corrected)
+        return _too_late(draft, BY_PRIORITY, f"{corrected.name}, a correction made later, says otherwise")
+    if newer := next((f for f in touched if _held_by_newer_words(f, draft)), None):
+        return _too_late(draft, BY_TIME, f"{newer.name} held by then already, it was said later")
     begin = draft.interval.valid_from
-    mine = Interval(begin, min([draft.interval.valid_to, *(at for f in touched for at in _told_of(f, begin))]))
-    ended = [f for f in touched if any(i.overlaps(mine) for i in f.believed)]
+    mine = Interval(begin, min([draft.interval.valid_to, *(at for f in touched for at in _told_of(f, draft))]))
+    ended = _overlapping(touched, mine)
     if later := next((f for f in same if _goes_on(f, mine)), None):
-        return _extended(draft, later, mine, ended)
+        again = [f for f in _overlapping(same, mine) if f is not later]  # the same in another period, now one with it
+        return _extended(draft, later, mine, [*ended, *again])
     return _new_value(draft, mine, ended)
 
 
-def _told_of(fact: Fact, begin: datetime) -> Iterator[datetime]:
-    """Moments after `begin` at which somebody says that it holds."""
-    believed = fact.believed
-    yield from (i.valid_from for i in believed if i.valid_from > begin)
-    said = (s.tells_of.astimezone(UTC) for s in fact.sources)
-    yield from (at for at in said if at > begin and any(at in i for i in believed))
+def _overlapping(facts: Iterable[Fact], mine: Interval) -> list[Fact]:
+    return [f for f in facts if any(i.overlaps(mine) for i in f.believed)]
+
+
+def _told_of(fact: Fact, draft: _Draft) -> Iterator[datetime]:
+    """Moments after the draft's begin at which somebody says that it holds; of what was said before, after its end."""
+    believed, begin = fact.believed, draft.interval.valid_from
+    last = draft.last_told(begin)
+    yield from (i.valid_from for i in believed if i.valid_from > last)
+    for source in fact.sources:
+        since = begin if source.said_at > draft.spoken.said_at else last
+        told = (at.astimezone(UTC) for at in source.tells_of)
+        yield from (at for at in told if at > since and any(at in i for i in believed))
 
 
 def _goes_on(fact: Fact, mine: Interval) -> bool:
-    return any(mine.valid_from < i.valid_from <= mine.valid_to for i in fact.believed)
+    return any(mine.valid_from < i.valid_from <= mine.valid_to or mine.overlaps(i) for i in fact.believed)
 
 
 def _unseen(fact: Fact, draft: _Draft) -> bool:
@@ -352,9 +363,15 @@ def _corrects(fact: Fact, draft: _Draft) -> bool:
     return newer and stronger and any(draft.interval.valid_from in i for i in fact.believed)
 
 
-def _too_late(draft: _Draft, correction: Fact) -> Revision:
-    why = f"{correction.name}, a correction made later, says otherwise"
-    draft.open("slot", BY_PRIORITY, why, new=draft.id)
+def _held_by_newer_words(fact: Fact, draft: _Draft) -> bool:
+    """Whether somebody said after this was said that the other one held already, and still."""
+    begin = draft.interval.valid_from
+    spans = (s.tells_of for s in fact.sources if s.still and s.said_at > draft.spoken.said_at)
+    return any(told[0] <= begin <= told[-1] for told in spans) and any(begin in i for i in fact.believed)
+
+
+def _too_late(draft: _Draft, by: str, why: str) -> Revision:
+    draft.open("slot", by, why, new=draft.id)
     draft.add(FactWritten(draft.change, draft.fact(state="superseded", why=why), (), draft.writer.at))
     return draft.done("slotted", why, draft.id)
 
@@ -454,7 +471,7 @@ class _Draft:
 
     def __init__(self, k: Knowledge, candidate: Candidate, source: Source | None, writer: Writer, write: Write) -> None:
         self.k, self.candidate, self.writer, self._write = k, candidate, writer, write
-        self.source = source and replace(source, since=candidate.valid_from)
+        self.source = source and replace(source, since=candidate.valid_from, still=candidate.still)
         self.id = len(k.facts) + 1
         self.change = len(k.changes) + 1
         self.key = key_of(candidate)
@@ -467,6 +484,10 @@ class _Draft:
     def anchor(self) -> datetime:
         """A moment at which it holds by these words; where only its end was said, the last one."""
         return self.interval.valid_from if self.interval.valid_from > BEGINNING else self.interval.valid_to - TICK
+
+    def last_told(self, begin: datetime) -> datetime:
+        """The last moment of which these words speak: who moved last week lives there now, whatever was said since."""
+        return max(begin, self.spoken.said_at.astimezone(UTC)) if self.candidate.still else begin
 
     @property
     def like(self) -> Fact:

@@ -124,6 +124,25 @@ def holds_in(text: str, said_at: datetime, *, past: bool = False) -> tuple[datet
     return (begins, ends) if begins is None or ends is None or begins < ends else (begins, None)
 
 
+RECENT = timedelta(days=62)  # "last month" may begin so long ago
+_PRESENT = re.compile(
+    r"\b(?:now|currently|since|still|just|recently|ever|have|has|am|is|are)\b|['’](?:m|s|ve|re)\b"
+    r"|现在|目前|一直|以来|起|开始|还|刚|最近"
+)
+_OVER = re.compile(r"\b(?:was|were|had|used to|back then)\b|曾|那时|当时|以前")
+
+
+def holds_still(text: str, begins: datetime, said_at: datetime) -> bool:
+    """Whether what began then holds as it is said: by its tense, or because it was lately.
+
+    >>> at = datetime.fromisoformat("2026-03-02T09:00:00+08:00")
+    >>> told = "moved last week", "moved in 2019", "have been here since 2019"
+    >>> [holds_still(each, holds_in(each, at)[0], at) for each in told]
+    [True, False, True]
+    """
+    return not _OVER.search(text) and (begins > said_at - RECENT or _PRESENT.search(text) is not None)
+
+
 # ── English ───────────────────────────────────────────────────────────────────────────────────────────
 
 _PLAIN = {

@@ -83,6 +83,23 @@ def test_another_value_is_current_and_the_old_one_is_history(of):
     assert [f.name for f in memory.facts(all_states=True)] == ["f2", "f1"]
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "holds"),
+    [
+        ("I live in Leeds.", "I moved to Bradford last week.", "Bradford"),
+        ("I work at Acme.", "I've worked at Globex since Monday.", "Globex"),
+        ("我住在上海。", "我上周搬到杭州了。", "杭州"),
+        ("I live in Leeds.", "I moved to Bradford in 2019.", "Leeds"),  # before they came to Leeds
+    ],
+)
+def test_what_changed_before_the_old_value_was_said_still_takes_its_place(of, then, now, holds):
+    """Said minutes apart: the newer words decide, also of a time before the older ones, if they speak of now."""
+    memory = of()
+    memory.write(then, at=later(3))
+    memory.write(now, at=later(3.001))
+    assert [memory.words(f.value) for f in memory.as_of(later(4))] == [holds]
+
+
 def test_an_update_is_a_persons_word_and_can_be_undone(of):
     memory = of()
     memory.write("My budget is 5000 euros.", at=MONDAY)

@@ -108,6 +108,49 @@ def test_so_do_statements_that_tell_of_another_day_than_they_are_made_on(said):
     assert mind.history() == in_order(said)
 
 
+def test_who_moved_last_week_lives_there_now_whatever_was_said_since(mind):
+    """Lyon on day 1; on day 5: "I moved to Paris", three days before Lyon was said."""
+    mind.says(1, "Lyon", attribute="home city")
+    told = mind.says(5, "Paris", attribute="home city", valid_from=day(-2), still=True)
+    assert (told.verdict, told.others) == ("superseded", (1,))
+    assert mind.history("home city") == [(-2, inf, "Paris")]
+    assert mind.k.facts[1].state == "superseded"
+
+
+def test_what_was_said_before_it_arrives_after_it_and_changes_nothing(mind):
+    mind.says(5, "Paris", attribute="home city", valid_from=day(-2), still=True)
+    told = mind.says(1, "Lyon", attribute="home city")
+    assert (told.verdict, told.reason) == ("slotted", "f1 held by then already, it was said later")
+    assert mind.history("home city") == [(-2, inf, "Paris")]
+
+
+def test_who_moved_long_ago_may_have_moved_on(mind):
+    mind.says(1, "Lyon", attribute="home city")
+    mind.says(5, "Paris", attribute="home city", valid_from=day(-900))
+    assert mind.history("home city") == [(-900, 1, "Paris"), (1, inf, "Lyon")]
+
+
+spans = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 5), st.sampled_from("ABCD")),
+    min_size=1, max_size=5, unique_by=lambda each: each[0],
+).flatmap(st.permutations)  # fmt: skip
+
+
+@given(spans)
+@example([(1, 0, "A"), (5, 4, "B"), (3, 0, "C")])
+def test_newer_words_win_all_of_the_time_that_they_speak_of_in_whatever_order_they_arrive(said):
+    """Each says on a day what has held for so many days: of every moment the newest word on it decides."""
+    mind = Mind()
+    for at, days, value in said:
+        begin = day(at - days - 0.5) if days else None
+        mind.says(at, value, valid_from=begin, still=days > 0)
+    told = {}
+    for at, days, value in sorted(said):
+        span = (at - days - 0.5 if days else at, at)
+        told = {m: v for m, v in told.items() if not span[0] <= m <= span[1]} | dict.fromkeys(span, value)
+    assert mind.history() == in_order(sorted(told.items()))
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=6, unique_by=lambda each: each[0])
     .flatmap(st.permutations)
