@@ -6,7 +6,7 @@ from memory.errors import RecordingError
 from sessions.funnel import funnel
 from workbench import labs, live, state
 from workbench.components import lab as parts
-from workbench.components import notice
+from workbench.components import notice, simpler
 from workbench.components.heading import Badge, heading
 from workbench.state import Place
 from workbench.views.lab import LabView
@@ -23,7 +23,14 @@ def compared(here: Place, say: Words) -> None:
         run, left_out = labs.asked(state.open_store(), here.scope, asked.over, asked.grid)
     except RecordingError:
         notice.quiet(say("lab.unasked"), say("lab.unasked.says"))
-        return
+    else:
+        gridded(run, left_out, asked, here, say)
+    if asked.over == parts.OVER[0]:
+        with st.container(border=True):
+            simpler.compared(here, say)
+
+
+def gridded(run: labs.Working, left_out: int, asked: parts.Wanted, here: Place, say: Words) -> None:
     run.wait(parts.AT_ONCE_S)
     if run.is_under_way:
         parts.under_way(run, say)

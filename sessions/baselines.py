@@ -15,7 +15,7 @@ import time
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -80,6 +80,11 @@ class Baselines(Shown):
     def row(self, name: str) -> Baseline:
         return next(each for each in self.rows if each.name == name)
 
+    def at(self, usd_per_million: float) -> Baselines:
+        """The same at another price of a million prompt tokens."""
+        return replace(self, rows=tuple(row if row.evidence is None else _priced(row, usd_per_million)
+                                        for row in self.rows))  # fmt: skip
+
     def __repr__(self) -> str:
         ours = self.row("ours")
         full = self.row("full history")
@@ -123,7 +128,8 @@ def baselines(
     usd_per_million: float | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Baselines:
-    """All of them, over a recording or a conversation of a store. Without `vectors` those that need them are left out.
+    """All of them, over a recording or a conversation of a store. Without `vectors`, or where there are none of the
+    conversation, those that need them are left out.
 
     `usd_per_million`: the price of a million prompt tokens. Raises as `replay`.
     """
@@ -131,7 +137,7 @@ def baselines(
     since = time.process_time()
     ours = replay(source, settings)
     spent = time.process_time() - since
-    course = _Course(ours, None if vectors is None else Asked(vectors))
+    course = _Course(ours, None if vectors is None or not vectors.newest()[0] else Asked(vectors))
     rows = []
     for name, reads in MEMORIES.items():
         say(f"{name} …")
@@ -223,9 +229,11 @@ Reads = Callable[["_Course"], Iterator[_Prompt]]
 def _row(name: str, reads: Reads, course: _Course, price: float | None) -> Baseline:
     """One prompt an ask, in order."""
     if name in NEED_VECTORS and course.vectors is None:
-        return Baseline(name, 0, 0, 0, 0, None, 0, None, 0.0, "no vectors")
+        return _unmeasured(name, "no vectors")
     since = time.process_time()
     prompts = list(reads(course))
+    if name in NEED_VECTORS and course.vectors is not None and course.vectors.problem:
+        return _unmeasured(name, course.vectors.problem)
     spent = 1000 * (time.process_time() - since) / max(1, len(prompts))
     asked = [(ask, prompt) for ask, prompt in zip(course.asks, prompts, strict=True)]
     labelled = [(ask, prompt) for ask, prompt in asked if ask.evidence]
@@ -233,11 +241,19 @@ def _row(name: str, reads: Reads, course: _Course, price: float | None) -> Basel
     live = [prompt for ask, prompt in asked if ask.step < len(course.steps)]
     read = sum(prompt.tokens for prompt in live)
     extra = len(course.recording.turns) // SUMMARY_TURNS if name == "summary" else 0
-    return Baseline(
+    row = Baseline(
         name, len(live), read, len(live) + extra, sum(prompt.tokens > course.budget for prompt in live), there,
-        len(labelled), None if price is None else read * price / MILLION, round(spent, 3),
-        "summaries by rule; a model's would take these calls" if extra else "",
+        len(labelled), None, round(spent, 3), "summaries by rule; a model's would take these calls" if extra else "",
     )  # fmt: skip
+    return _priced(row, price)
+
+
+def _unmeasured(name: str, note: str) -> Baseline:
+    return Baseline(name, 0, 0, 0, 0, None, 0, None, 0.0, note)
+
+
+def _priced(row: Baseline, usd_per_million: float | None) -> Baseline:
+    return replace(row, cost_usd=None if usd_per_million is None else row.tokens * usd_per_million / MILLION)
 
 
 # ── the memories ──────────────────────────────────────────────────────────────────────────────────────
@@ -339,12 +355,12 @@ def _ours(ours: Replay, course: _Course, spent: float, price: float | None) -> B
     live = [step for step in ours.steps if step.prompts]
     labelled = [ask for ask in course.asks if ask.evidence]
     there = sum(_has(ours, course, ask) for ask in labelled)
-    return Baseline(
+    row = Baseline(
         "ours", len(live), ours.prompt_tokens, sum(len(step.prompts) for step in live),
-        sum(max(step.prompts) > course.budget for step in live), there, len(labelled),
-        None if price is None else ours.prompt_tokens * price / MILLION,
+        sum(max(step.prompts) > course.budget for step in live), there, len(labelled), None,
         round(1000 * spent / max(1, len(live)), 3), "a recall is a second call with its prompt",
     )  # fmt: skip
+    return _priced(row, price)
 
 
 def _has(ours: Replay, course: _Course, ask: _Ask) -> bool:

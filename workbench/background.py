@@ -60,6 +60,47 @@ class Background:
             self.error = error
 
 
+class Stopped(EngineError):
+    """Somebody asked it to."""
+
+
+Value = TypeVar("Value")
+
+
+class Making(Background, Generic[Value]):
+    """One value, made by a function that is given a way to say which part it is at; stopped, it begins anew."""
+
+    def __init__(self, name: str, make: Callable[[Callable[[str], None]], Value]) -> None:
+        super().__init__(name)
+        self.at = ""  # the part
+        self._make = make
+        self._made: tuple[Value] | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        return not self.is_under_way and isinstance(self.error, Stopped)
+
+    def start(self) -> None:
+        """Nothing where it runs or is made."""
+        with self._lock:
+            if not self.is_under_way and self._made is None:
+                self._begin(self._work)
+
+    def made(self) -> Value:
+        """Raises the error that ended it, EngineError while there is nothing."""
+        if self._made is None:
+            raise self.error or EngineError(f"the {self._name} was not begun")
+        return self._made[0]
+
+    def _work(self) -> None:
+        self._made = (self._make(self._told),)
+
+    def _told(self, part: str) -> None:
+        self.at = part
+        if self.is_told_to_stop:
+            raise Stopped("stopped")
+
+
 Key = TypeVar("Key", bound=Hashable)
 Each = TypeVar("Each", bound=Background)
 

@@ -89,14 +89,19 @@ class Plot:
 
 
 def scatter(points: Sequence[tuple[float, float]]) -> Plot:
-    """Tokens to the right from 0, ratios upwards: from the tenth below the least to the tenth above the most.
+    """Tokens to the right from 0 to a round number, ratios upwards: from the tenth below the least to the tenth above
+    the most.
 
     >>> scatter([(1000, 0.55), (2000, 0.75)]).dots
     ((50.0, 83.33), (100.0, 16.67))
+    >>> scatter([(1000, 0.55), (10_063, 0.75)]).across[-1]
+    (100.0, 12500)
     """
     if not points:
         return Plot((), (), ())
     most = max(1, ceil(max(x for x, _ in points)))
+    step = _round_step(most / 5)
+    most = step * ceil(most / step)
     low, high = floor(10 * min(y for _, y in points) + 1e-9), ceil(10 * max(y for _, y in points) - 1e-9)
     low = min(low, 9)
     high = max(high, low + 1)

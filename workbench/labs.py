@@ -18,17 +18,13 @@ from sessions.paging import MESSAGELESS, Cell, Talk, talk_of
 from sessions.questions import Pinned, file_of, of_conversation, read
 from sessions.replay import identified
 from sessions.topology import Topology, topology
-from workbench.background import Background, Kept
+from workbench.background import Background, Kept, Stopped
 from workbench.replaying import source_of
 from workbench.views.conversations import conversations
 from workbench.views.lab import GRIDS
 
 FOLDER = "lab"  # in the store's folder: results by numbers, no word of anybody
 KEPT = 6
-
-
-class _Stopped(EngineError):
-    """Somebody asked it to."""
 
 
 class Working(Background):
@@ -42,7 +38,7 @@ class Working(Background):
 
     @property
     def is_stopped(self) -> bool:
-        return not self.is_under_way and isinstance(self.error, _Stopped)
+        return not self.is_under_way and isinstance(self.error, Stopped)
 
     def start(self) -> None:
         with self._lock:
@@ -62,7 +58,7 @@ class Working(Background):
     def _told(self, done: int, of: int) -> None:
         self.done, self.of = done, of
         if self.is_told_to_stop and done < of:
-            raise _Stopped("stopped")
+            raise Stopped("stopped")
 
 
 _WORKING: Kept[tuple[str, tuple[str, ...], tuple[Cell, ...]], Working] = Kept(KEPT)

@@ -68,7 +68,7 @@ OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fa
 OF_STORE = ("seek", "who", "sort", "from", "symptom", "score", "profile")  # of the overview: in no other page's address
 OF_REPLAY = ("base", "set", "fork")  # the settings of a replay and what they are changes of; a fork's own
 OF_TURN = ("if",)  # what this step's prompt is built otherwise with
-OF_LAB = ("over", "grid", "by", "room", "metric", "cell")  # of the policy lab
+OF_LAB = ("over", "grid", "by", "room", "metric", "cell", "simpler", "price")  # of the policy lab
 KEYS = (
     *OVER_TIME,
     *OF_STORE,

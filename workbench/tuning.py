@@ -23,7 +23,7 @@ from sessions.replay import Replay
 from sessions.replayed import Replayed
 from sessions.thresholds import NEEDLESS, Asked, Thresholds, ask, posed, thresholds
 from workbench import replaying, state
-from workbench.background import Background, Kept
+from workbench.background import Background, Kept, Making
 from workbench.replaying import LONG, SOON_S, Playing
 from workbench.state import Place
 
@@ -55,28 +55,12 @@ def both(here: Place, tried: Tried) -> tuple[Playing, Playing]:
     return replaying.playing(store, source, tried.base), replaying.playing(store, source, tried.settings)
 
 
-class Comparing(Background):
+class Comparing(Making[Effect]):
     """What a change of settings does, worked out: of a long conversation that takes a second or two."""
 
     def __init__(self, make: Callable[[], Effect], turns: int) -> None:
-        super().__init__("comparison")
+        super().__init__("comparison", lambda _: make())
         self.turn = self.turns = turns  # replayed
-        self._make = make
-        self._made: Effect | None = None
-
-    def start(self) -> None:
-        with self._lock:
-            if not self.is_under_way and self._made is None:
-                self._begin(self._compare)
-
-    def _compare(self) -> None:
-        self._made = self._make()
-
-    def made(self) -> Effect:
-        """Raises the error that ended it."""
-        if self._made is None:
-            raise self.error or EngineError("the comparison was not begun")
-        return self._made
 
 
 _COMPARING: Kept[Hashable, Comparing] = Kept(KEPT)

@@ -22,6 +22,7 @@ SCENES = {
     "why": ("why", {"expect": "budget", "turn": 70}),
     "review": ("review", {}),
     "tune": ("tune", {"set": "high_watermark=0.7"}),
+    "lab": ("lab", {}),
     "replay": ("replay", {"turn": 120, "set": "eviction=lfu;window_tokens=5000"}),
 }
 WHO = {"en": {"user": "ana", "conv": "house-move"}, "zh": {"user": "lin", "conv": "tea-shop"}}

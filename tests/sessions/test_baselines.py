@@ -58,6 +58,39 @@ def test_without_vectors_those_that_need_them_are_not_measured(found):
         assert found.row(name).note == "no vectors"
 
 
+class Broken:
+    """Vectors of a store whose embedder is not here."""
+
+    problem = ""
+
+    def newest(self) -> tuple[str, int]:
+        return "other", 3
+
+    def question(self, text: str) -> None:
+        self.problem = "other cannot be used"
+
+    def known(self, texts: object) -> dict[str, object]:
+        return {}
+
+
+class Missing(Broken):
+    def newest(self) -> tuple[str, int]:
+        return "", 0
+
+
+@pytest.mark.parametrize(("source", "note"), [(Missing(), "no vectors"), (Broken(), "other cannot be used")])
+def test_vectors_that_are_not_there_are_told_and_measure_nothing(source, note: str):
+    row = baselines(recording(), SMALL, vectors=source).row("vectors")
+    assert (row.evidence, row.note) == (None, note)
+
+
+def test_another_price_changes_the_money_alone(found):
+    dearer = found.at(20.0)
+    assert dearer.row("BM25").cost_usd == pytest.approx(10 * found.row("BM25").cost_usd)
+    assert dearer.row("vectors") == found.row("vectors")
+    assert dearer.at(2.0) == found
+
+
 def test_money_is_tokens_at_the_price_and_nothing_without_one(found):
     row = found.row("ours")
     assert row.cost_usd == pytest.approx(row.tokens * 2.0 / 1_000_000)

@@ -1,11 +1,12 @@
 """Work in a thread of its own: it begins once, stops between its parts, goes on, and says what ended it."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from memory.errors import EngineError
-from workbench.background import Background, Kept
+from workbench.background import Background, Kept, Making, Stopped
 
 WAIT_S = 30.0
 
@@ -134,3 +135,36 @@ def test_what_stands_for_nothing_any_more_is_made_anew():
     kept: Kept[str, Counting] = Kept(2)
     first = kept.get("a", Counting)
     assert kept.get("a", Counting, lambda each: each is first) is not first
+
+
+def test_a_value_is_made_once_and_kept():
+    made = Making("sum", lambda _: 3)
+    with pytest.raises(EngineError, match="not begun"):
+        made.made()
+    made.start()
+    made.wait(WAIT_S)
+    made.start()
+    assert (made.is_under_way, made.made(), made.is_stopped) == (False, 3, False)
+
+
+def test_a_value_that_is_stopped_says_at_which_part_and_begins_anew():
+    may, parts = threading.Semaphore(0), []
+
+    def make(say: Callable[[str], None]) -> int:
+        for part in "abc":
+            say(part)
+            parts.append(part)
+            assert may.acquire(timeout=WAIT_S)
+        return len(parts)
+
+    made = Making("letters", make)
+    made.start()
+    made.stop()
+    may.release(9)
+    made.wait(WAIT_S)
+    assert (made.at, parts, made.is_stopped) == ("b", ["a"], True)
+    with pytest.raises(Stopped):
+        made.made()
+    made.start()
+    made.wait(WAIT_S)
+    assert (made.made(), made.is_stopped) == (4, False)

@@ -65,10 +65,11 @@ def _number(key: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
 
-def beside(wide: float) -> tuple[Any, Any]:
-    """Two columns, one below the other where the page is narrow: tables of figures are not to be cut."""
+def beside(wide: float, name: str = "") -> tuple[Any, Any]:
+    """Two columns, one below the other where the page is narrow: tables of figures are not to be cut. `name` tells
+    two of one width apart."""
     st.html(NARROW)
-    left, right = st.container(key=f"lab_columns_{wide:g}".replace(".", "_")).columns([wide, 1], gap="medium")
+    left, right = st.container(key=f"lab_columns_{name}{wide:g}".replace(".", "_")).columns([wide, 1], gap="medium")
     return left, right
 
 

@@ -1812,6 +1812,61 @@ TEXT: dict[str, str] = {
     "lab.funnel.reached": "got as far as",
     "lab.funnel.more": "… and {n:n} more",
     # Tune
+    # simpler memories
+    "simpler.title": "Beside simpler memories",
+    "simpler.says": (
+        "The same conversation at the same budget with the full history, a sliding window, summaries, a search by "
+        "words or by vectors, and ours. No model is asked."
+    ),
+    "simpler.what": (
+        "What a sliding window, summaries, BM25 or a search by vectors would have read on this conversation at the "
+        "same budget, and how much of the labelled evidence would have stood before the model. Takes some seconds."
+    ),
+    "simpler.begin": "Compare",
+    "simpler.again": "Begin anew",
+    "simpler.stopped": "Stopped; nothing of it is kept.",
+    "simpler.progress": "Working it out: {memory} …",
+    "simpler.told": (
+        "Ours reads **{share} % fewer tokens** than the full history, which would not fit into {budget:n} tokens in "
+        "{over:n} of {steps:n} steps."
+    ),
+    "simpler.tokens": "Tokens a step",
+    "simpler.tokens.says": "Of the prompt, the mean; below it, the share of the full history. Less is cheaper.",
+    "simpler.evidence": "Evidence held",
+    "simpler.evidence.says": (
+        "Labelled messages and questions all of whose evidence stood in the prompt. A summary is no evidence; ours "
+        "may recall once, by the message’s own words."
+    ),
+    "simpler.unlabelled": (
+        "No message or question of this conversation is labelled with the turns that answer it: what each memory "
+        "held cannot be told. Pinned questions are asked on the page Tune."
+    ),
+    "simpler.memory": "Memory",
+    "simpler.calls": "Model calls",
+    "simpler.calls.says": "For the replies, and for a recall or a summary between them",
+    "simpler.over": "Over budget",
+    "simpler.over.says": "Steps whose prompt does not fit",
+    "simpler.cpu": "CPU ms a step",
+    "simpler.cpu.says": (
+        "To put the prompt together, on this machine now; of vectors most is the embedder’s. How long a model takes "
+        "to read it is not known here."
+    ),
+    "simpler.cost": "Money",
+    "simpler.cost.says": "Of all prompts, at the price above",
+    "simpler.price": "Dollars for a million prompt tokens",
+    "simpler.price.says": "Of the conversation’s own model, where its price is known; any other may be tried.",
+    "simpler.no_vectors": "the store has no vectors: workbench reindex",
+    "simpler.note.ours": "a recall is a second call with its prompt",
+    "simpler.note.summary": "summaries by rule; a model’s would take these calls",
+    "simpler.name.ours": "ours",
+    "simpler.name.replaying ours": "ours",
+    "simpler.name.evidence of ours": "what ours holds",
+    "simpler.name.full history": "full history",
+    "simpler.name.sliding window": "sliding window",
+    "simpler.name.window + vectors": "window + vectors",
+    "simpler.name.summary": "periodic summary",
+    "simpler.name.BM25": "BM25",
+    "simpler.name.vectors": "vectors",
     "nav.tune": "Tune",
     # one prompt otherwise
     "whatif.title": "What if?",

@@ -541,13 +541,13 @@ TEXT: dict[str, str] = {
     "profile.companion": "陪伴",
     "profile.writing": "写作",
     "score.hits": "命中",
-    "score.hits.says": "标注或回忆要求、且已在首个提示中的轮次",
-    "score.precision": "回忆准确率",
+    "score.hits.says": "标注或召回要求、且已在首个提示中的轮次",
+    "score.precision": "召回准确率",
     "score.precision.says": "有标注的步里，带回的页面含标注轮次的比例",
-    "score.used": "回忆被用",
+    "score.used": "召回被用",
     "score.used.says": "带回的页面中，回复用到其文字的比例",
     "score.misuse": "误用",
-    "score.misuse.says": "提示中有未标明的旧值，或标注判为错误的回忆",
+    "score.misuse.says": "提示中有未标明的旧值，或标注判为错误的召回",
     "score.timeliness": "更新滞后",
     "score.timeliness.says": "从变化到首次使用的平均步数",
     "score.overhead": "额外开销",
@@ -555,7 +555,7 @@ TEXT: dict[str, str] = {
     "score.utilisation": "利用率",
     "score.utilisation.says": "提示词元中带回页面的占比；高低无优劣",
     "score.explained": "可解释",
-    "score.explained.says": "写明原因和来源的换出、回忆和提示中的事实",
+    "score.explained.says": "写明原因和来源的换出、召回和提示中的事实",
     "score.consistency": "一致",
     "score.consistency.says": "变化之后，旧值没有未标明地与新值并列的步",
     "score.redundancy": "重复提问",
@@ -1681,7 +1681,7 @@ TEXT: dict[str, str] = {
     "lab.stopped": "在第 {done:n} / {of:n} 部分后停止；已算好的会保留。",
     "lab.unasked": "这里还没有提问",
     "lab.unasked.says": (
-        "实验室需要带答案轮次的问题。可在“为何没召回”页固定一个问题，或用 `workbench pin … --evidence 12`，也"
+        "实验室需要带答案轮次的问题。可在“为何没召回”页钉住一个问题，或用 `workbench pin … --evidence 12`，也"
         "可导入带标注的对话记录。"
     ),
     "lab.left_out": "{n:n} 个对话没有标注的问题，未计入。",
@@ -1753,7 +1753,7 @@ TEXT: dict[str, str] = {
     "lab.category": "类别",
     "lab.category.message": "途中的消息",
     "lab.category.recall": "模型要求召回的",
-    "lab.category.pinned": "固定的问题",
+    "lab.category.pinned": "钉住的问题",
     "lab.category.single": "单点",
     "lab.category.multi": "多点",
     "lab.category.update": "更新",
@@ -1833,6 +1833,52 @@ TEXT: dict[str, str] = {
     "lab.funnel.reached": "走到",
     "lab.funnel.more": "……还有 {n:n} 条",
     # Tune
+    # 与更简单的记忆并排
+    "simpler.title": "与更简单的记忆对比",
+    "simpler.says": "同一段对话、同样的预算：完整历史、滑动窗口、摘要、按词检索、向量检索和我们的做法。不调用模型。",
+    "simpler.what": (
+        "在这段对话上、同样的预算下，滑动窗口、摘要、BM25 或向量检索各会读多少词元，标注的答案又有多少会摆在模型面前。"
+        "需要几秒钟。"
+    ),
+    "simpler.begin": "对比",
+    "simpler.again": "重新开始",
+    "simpler.stopped": "已停止，没有保留结果。",
+    "simpler.progress": "正在计算：{memory}……",
+    "simpler.told": (
+        "我们的做法比完整历史**少读 {share} % 的词元**；完整历史在 {steps:n} 步中有 {over:n} 步放不进 {budget:n} 词元。"
+    ),
+    "simpler.tokens": "每步词元",
+    "simpler.tokens.says": "提示词的平均长度；下方是占完整历史的比例。越少越省。",
+    "simpler.evidence": "手中有答案",
+    "simpler.evidence.says": (
+        "含答案的轮次全部在提示词里的有标注消息和问题。摘要不算答案；我们的做法可以按消息原话召回一次。"
+    ),
+    "simpler.unlabelled": (
+        "这段对话没有标注哪些轮次能回答哪条消息或问题，所以无从得知各种记忆手中有没有答案。钉住的问题可在“调参”页上提问。"
+    ),
+    "simpler.memory": "记忆方式",
+    "simpler.calls": "模型调用",
+    "simpler.calls.says": "用于回复，以及其间的召回或摘要",
+    "simpler.over": "超出预算",
+    "simpler.over.says": "提示词放不下的步数",
+    "simpler.cpu": "每步 CPU 毫秒",
+    "simpler.cpu.says": "此刻在本机拼出提示词所用的时间；向量方式大多花在嵌入模型上。模型读完要多久，这里无从得知。",
+    "simpler.cost": "费用",
+    "simpler.cost.says": "全部提示词，按上面的单价",
+    "simpler.price": "每百万提示词元的美元单价",
+    "simpler.price.says": "已知时取这段对话所用模型的价格；也可以试别的价格。",
+    "simpler.no_vectors": "存储里没有向量：workbench reindex",
+    "simpler.note.ours": "一次召回就是带着提示词的第二次调用",
+    "simpler.note.summary": "这里按规则做摘要；由模型来做就需要这些调用",
+    "simpler.name.ours": "我们的做法",
+    "simpler.name.replaying ours": "我们的做法",
+    "simpler.name.evidence of ours": "我们的做法握有什么",
+    "simpler.name.full history": "完整历史",
+    "simpler.name.sliding window": "滑动窗口",
+    "simpler.name.window + vectors": "窗口 + 向量",
+    "simpler.name.summary": "定期摘要",
+    "simpler.name.BM25": "BM25",
+    "simpler.name.vectors": "向量",
     "nav.tune": "调参",
     # 换一种做法的提示
     "whatif.title": "如果……？",
@@ -1948,11 +1994,11 @@ TEXT: dict[str, str] = {
     "tune.line.recall": "召回率",
     "tune.line.precision": "精确率",
     "tune.line.needless": "多余的页",
-    "tune.figure.pinned_won": "赢得的固定问题",
-    "tune.figure.pinned_lost": "失去的固定问题",
-    "tune.pinned": "固定的问题",
+    "tune.figure.pinned_won": "赢得的钉住问题",
+    "tune.figure.pinned_lost": "失去的钉住问题",
+    "tune.pinned": "钉住的问题",
     "tune.pinned.says": "每个问题都作为下一条消息，在两次回放中各问一次。赢：提示含有期望的词语。",
-    "tune.pinned.none": "这段对话还没有固定的问题。固定一个，就能在此看到哪个设置赢得它。",
+    "tune.pinned.none": "这段对话还没有钉住的问题。钉住一个，就能在此看到哪个设置赢得它。",
     "tune.pinned.ci": "`workbench check` 在 CI 中提问；曾赢的问题失去时它会报错。",
     "tune.pinned.won": "赢",
     "tune.pinned.lost": "失去：{stage}",

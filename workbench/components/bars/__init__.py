@@ -19,7 +19,7 @@ class Bar:
     value: str
     amount: float
     says: str = ""
-    tone: str = ""  # far: hatched, in another colour
+    tone: str = ""  # far: hatched, in another colour; quiet: grey, beside one that is meant
 
 
 def bars(rows: Sequence[Bar], key: str, label: str) -> Any:
