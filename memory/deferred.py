@@ -14,12 +14,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memory.calling import TRIES, Caller
-from memory.errors import EngineError, ModelError
+from memory.errors import ConversationBusy, EngineError, ModelError
 from memory.events import Body, PageClosed, TurnMarked
 from memory.keywords import Improved, Unreadable
 from memory.learning import MOST as LEARNED_AT_ONCE
@@ -28,8 +28,8 @@ from memory.longterm import LongTerm, heard_of
 from memory.models.backoff import is_worth_another_try
 from memory.pager import Pager
 from memory.pages import Page
-from memory.remembering import waiting
-from memory.scope import Scope
+from memory.remembering import Remembering, waiting
+from memory.scope import LIVE, Scope
 from memory.settings import Settings
 from memory.state import State
 from memory.stores import jobs
@@ -143,6 +143,24 @@ def queue_left(store: Store, scope: Scope, state: State) -> None:
     with store.write() as connection:
         lines = (_job(kind, page, state) for kind, page in new)
         jobs.enqueue_all(connection, ((kind, scope, key, version) for kind, key, version in lines), store.clock())
+
+
+def look_at_what_waits(store: Store) -> None:
+    """Turns that nobody looked at for facts, for they were not due and their engine was never closed.
+
+    Those of a conversation that somebody has in hand are left to them.
+    """
+    for stream in store.streams():
+        scope = stream.scope
+        if scope.run != LIVE or store.knowledge(scope.user).learned.get(scope.conversation, 0) >= stream.turns:
+            continue
+        pager = Pager(store.journal(scope), clock=store.clock, redactor=store.redactor)
+        with suppress(ConversationBusy), leased(pager.journal, 0):  # type: ignore[arg-type]
+            pager.refresh()
+            remembering = Remembering(store, scope, pager)
+            remembering.finish()
+            if remembering.behind:
+                logger.warning("turns of %s wait to be looked at: %s", scope, remembering.behind)
 
 
 # ── how it is done ────────────────────────────────────────────────────────────────────────────────────

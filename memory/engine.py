@@ -7,6 +7,7 @@ decides about pages (pager.py does), nor what a model may ask (operations.py).
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from memory.dropin import DropIn
     from memory.reach import Bisection, BlastRadius
     from memory.why import Verdict
+
+logger = logging.getLogger(__name__)
 
 UNKNOWN_WINDOW = 8_000  # for a model that litellm's table does not know
 
@@ -201,14 +204,15 @@ class Engine(Shown):
             if not self.state.version:
                 self.pager.start(wanted, title, system)
             elif wanted != self.state.settings:
-                self.pager.change_settings(wanted)
+                self._change_settings(wanted)
             self.pager.commit()
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _held(self, wait_s: float | None = None) -> Iterator[None]:
         """The conversation is ours, and we know what others did to it."""
         journal = self.pager.journal
-        with self.store.keeping(), leased(journal, self._wait_s):  # type: ignore[arg-type]
+        wait_s = self._wait_s if wait_s is None else wait_s
+        with self.store.keeping(), leased(journal, wait_s):  # type: ignore[arg-type]
             self.pager.refresh()
             yield
 
@@ -394,6 +398,7 @@ class Engine(Shown):
         """
         with self._held():
             queue_left(self.store, self.scope, self.state)
+            self.remembering.finish()
         worked = self._worker.now(most)
         self.pager.refresh()
         return worked
@@ -455,9 +460,17 @@ class Engine(Shown):
         with self._held():
             wanted = resolved(self.state.settings.but(**changes))
             if wanted != self.state.settings:
-                self.pager.change_settings(wanted)
+                self._change_settings(wanted)
                 self.pager.commit()
         return self.state.settings
+
+    def _change_settings(self, wanted: Settings) -> None:
+        """What was said under the old ones is remembered by them, or not."""
+        if self.settings.remember == "off" != wanted.remember:
+            self.remembering.pass_over()
+        if wanted.remember == "off":
+            self.remembering.finish()
+        self.pager.change_settings(wanted)
 
     # ── what is there ─────────────────────────────────────────────────────────────────────────────────
 
@@ -519,15 +532,29 @@ class Engine(Shown):
         return self.state.pages[number]
 
     def close(self) -> None:
-        """End the memory work in hand, bring what is derived up to date; close the store, unless it was given open."""
+        """Look at the turns that wait; end the memory work in hand, bring what is derived up to date.
+
+        The store is closed, unless it was given open.
+        """
         if "_dropin" in self.__dict__:
             self._dropin.close()
+        self._finish()
         self._worker.close()
         if self._following is not None:
             self._following.close()
             self._following = None
         if self._owns_store:
             self.store.close()
+
+    def _finish(self) -> None:
+        """Where others have the conversation, or the store takes nothing, the turns wait for the next who comes."""
+        if not self.remembering.waits:
+            return
+        try:
+            with self._held(wait_s=0):
+                self.remembering.finish()
+        except EngineError as error:
+            logger.warning("turns of %s wait to be looked at: %s", self.scope, error)
 
     def __enter__(self) -> Engine:
         return self

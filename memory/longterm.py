@@ -261,6 +261,16 @@ class LongTerm(Shown):
         self.commit(decide, durable=False)
         return 0
 
+    def pass_over(self, conversation: str, turn: int) -> None:
+        """Turns up to this one were said while nothing was to be remembered: nobody looks at them later."""
+
+        def decide(k: Knowledge) -> list[Body]:
+            if turn <= k.learned.get(conversation, 0):
+                return []
+            return [TurnRemembered(conversation, turn, RULES, (Outcome("none", OFF),), k.version, self.clock())]
+
+        self.commit(decide)
+
     def _ledger(
         self, k: Knowledge, heard: Heard, found: Sequence[Candidate] | None, seen: int, by: str = RULES,
         proposals: Sequence[Proposal | None] = (),

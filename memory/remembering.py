@@ -1,7 +1,9 @@
 """How one conversation and the long-term memory of its user meet: facts into its prompts, facts out of its turns.
 
-Before the reply what is known is placed; after the reply, committed by then, its turns are looked at. Which turns were
-is in the user's own log, so a crash in between loses none: the next step looks at what was left.
+Before the reply what is known is placed; after the reply, committed by then, the turns that wait are looked at, when
+they are due: after so many messages, and at the latest when a page of theirs closes, so with `topic_shift` when the
+topic changes. What is left at the end is looked at when the engine is closed. Which turns were is in the user's own
+log, so a crash loses none: the next step looks at what was left, or `workbench work` does.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from memory.fact_events import Outcome
 from memory.facts import Candidate, Fact, Source
 from memory.knowledge import Knowledge
 from memory.language import sentences, terms
+from memory.learning import MOST as LEARNED_AT_ONCE
 from memory.longterm import OFF, LongTerm, heard_of
 from memory.operations import SETTLE
 from memory.pager import Pager
+from memory.people import asked
 from memory.polarity import flips
 from memory.scope import LIVE, Scope
 from memory.stores import jobs
@@ -44,6 +48,7 @@ class Remembering:
         self.behind = ""  # why turns of the last step still wait to be looked at
         self._seen = 0  # version of the user's stream that this step read
         self._looked_at = 0  # last turn of this conversation that was looked at before it
+        self._began = False  # any step, in this engine
         self._placed: dict[int, Fact] = {}  # facts in this step's prompts, as they stood then
 
     @property
@@ -55,6 +60,7 @@ class Remembering:
         """What is known goes into this step's prompts."""
         if not self.on:
             return
+        self._began = True
         memory, pager = self.memory, self.pager
         memory.settings = pager.state.settings
         k = memory.knowledge
@@ -101,31 +107,77 @@ class Remembering:
         if not self.on:
             return None
         words = self.pager.journal.words
+        if asked(message) is not None:  # it must find what was said before it
+            self._catch_up(turn.number)
         return handle(message, self.memory, next(heard_of([turn], self.scope.conversation, words), None))
 
     def learn(self) -> None:
-        """Look at the turns that nobody looked at yet; where a model is to look at them, queue that."""
+        """Look at the turns that nobody looked at yet, if they are due."""
         if not self.on:
             return
-        settings = self.pager.state.settings
         turns = waiting(self.pager, self._looked_at)
-        if sum(turn.role == "user" for turn in turns) < settings.remember_turns:
+        if turns and self._due(turns):
+            self._look_at(turns)
+
+    def _due(self, turns: Sequence[Turn]) -> bool:
+        state = self.pager.state
+        if sum(turn.role == "user" for turn in turns) >= state.settings.remember_turns:
+            return True
+        page = state.page_of(turns[0].number)
+        # What is said while nothing is to be remembered is passed over at once, else it would wait for better times.
+        return (page is not None and page.closed) or not self.memory.knowledge.on
+
+    @property
+    def waits(self) -> bool:
+        """Turns of this engine's steps were not due yet."""
+        return self.on and self._began and bool(waiting(self.pager, self._looked_at))
+
+    def finish(self) -> None:
+        """Look at all that waits, due or not: nobody knows whether the conversation goes on."""
+        if not self.on:
             return
+        k = self.memory.knowledge
+        self._seen, self._looked_at = k.version, k.learned.get(self.scope.conversation, 0)
+        if turns := waiting(self.pager, self._looked_at):
+            self._look_at(turns)
+
+    def _look_at(self, turns: Sequence[Turn]) -> None:
+        """Where a model is to look at them, queue that."""
+        settings = self.pager.state.settings
         try:
             if settings.remember == "llm" and memory_llm(settings, FACTS):
-                self._queue(turns[-1])
-                return
-            with_before = waiting(self.pager, max(0, self._looked_at - 1))  # what the first of them answers
-            self.memory.learn(heard_of(with_before, self.scope.conversation, self.pager.journal.words), self._seen)
+                self._queue(turns)
+                self._looked_at = turns[-1].number
+            else:
+                self._draw(turns)
             self.behind = ""
         except EngineError as error:  # the reply is safe and must be heard; the next step looks at these turns as well
             self.behind = f"{type(error).__name__}: {error}"
 
-    def _queue(self, last: Turn) -> None:
-        """One job a turn; whichever comes first looks at all that wait."""
+    def _draw(self, turns: Sequence[Turn]) -> None:
+        """By rules, now."""
+        last = turns[-1].number
+        with_before = waiting(self.pager, max(0, self._looked_at - 1))  # what the first of them answers
+        upto = [turn for turn in with_before if turn.number <= last]
+        self.memory.learn(heard_of(upto, self.scope.conversation, self.pager.journal.words), self._seen)
+        self._looked_at = last
+
+    def _catch_up(self, turn: int) -> None:
+        """Rules look at what waits from before this turn, which is about to be looked at, also where a model was to."""
+        if turns := [t for t in waiting(self.pager, self._looked_at) if t.number < turn]:
+            self._draw(turns)
+
+    def _queue(self, turns: Sequence[Turn]) -> None:
+        """A job for as many as go into one call; whichever comes first looks at those that wait the longest."""
+        last = [*turns[LEARNED_AT_ONCE - 1 : -1 : LEARNED_AT_ONCE], turns[-1]]
+        lines = [(FACTS, self.scope, str(turn.number), "llm") for turn in last]
         with self.memory.store.write() as connection:
-            line = (FACTS, self.scope, str(last.number), "llm")
-            self.queued = bool(jobs.enqueue_all(connection, [line], self.memory.store.clock())) or self.queued
+            self.queued = bool(jobs.enqueue_all(connection, lines, self.memory.store.clock())) or self.queued
+
+    def pass_over(self) -> None:
+        """What was said while the settings wanted nothing remembered is not looked at later."""
+        if self.scope.run == LIVE and self.pager.state.turn:
+            self.memory.pass_over(self.scope.conversation, self.pager.state.turn)
 
     # ── what the model asks for ───────────────────────────────────────────────────────────────────────
 
@@ -146,6 +198,7 @@ class Remembering:
         """What rules draw from this part of the turn, which is then looked at."""
         if self.pager.state.settings.remember != "rules":
             return []
+        self._catch_up(turn.number)
         state = self.pager.state
         turns = [t for n in (turn.number - 1, turn.number) for p in state.pages_of(n) for t in p.turns if t.number == n]
         *_, heard = heard_of(turns, self.scope.conversation, self.pager.journal.words)

@@ -94,7 +94,10 @@ class Settings:
         0.8, 0.1, 1, "Jaccard overlap", "A page that shares so many of a better one's words does not come."
     )
     remember: str = name("rules", "Who draws facts from turns: rules, llm (the memory_llm), or off.", "extractor")
-    remember_turns: int = number(1, 1, 50, "messages", "Messages of the user after which they are looked at.")
+    remember_turns: int = number(
+        1, 1, 50, "messages",
+        "Messages of the user after which they are looked at; or when their page closes: topic_shift, on topic change.",
+    )  # fmt: skip
     facts_tokens: int = number(400, 0, 8_000, "tokens", "What is known may take of a prompt; 0: no facts in prompts.")
     facts_k: int = number(5, 0, 50, "facts", "Facts that a message brings into its prompt at the most.")
     facts_coverage: float = number(

@@ -572,11 +572,12 @@ def work(
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl+C.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Do the jobs that wait: vectors of closed pages, and what a model is asked about them; keys by the environment.
+    """Do what waits: turns not looked at for facts, vectors of closed pages, what a model is asked about them.
 
     Until none is due; any number of workers share them.
     """
     from memory.deferred import does as by_model
+    from memory.deferred import look_at_what_waits
     from memory.stores.jobs import EMBED, Job, embedding, queue_embedding
     from memory.stores.jobs import work as do_jobs
     from memory.stores.sql import Store
@@ -589,6 +590,7 @@ def work(
     with Store.open(store) as opened, Following(opened) if follow else nullcontext():
         by = _embedder(opened, embedder)
         does = {EMBED: embedding(by), **by_model(opened)}
+        look_at_what_waits(opened)
         worked = do_jobs(opened, does, follow=follow, told=told, queue=lambda store: queue_embedding(store, by))
         sync(opened, wait_s=30)
     terminal.json(worked.to_dict()) if json else out.print(Text(str(worked)))

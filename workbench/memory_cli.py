@@ -235,7 +235,7 @@ def ledger(
     turn: Annotated[int, typer.Option(help="Only of this turn.", min=0)] = 0,
     json: AsJson = False,
 ) -> None:
-    """What was kept of which turn, what was not, and why."""
+    """What was kept of which turn, what was not, and why; what waits to be looked at."""
     from workbench.views.facts import ledger as lines_of
 
     with _opened(store) as opened:
@@ -243,8 +243,9 @@ def ledger(
     if json:
         terminal.json([r.to_dict() for r in found])
         return
-    rows = [[r.conversation or "-", r.turn or "-", r.verdict, r.fact or "-", r.text, r.reason] for r in found]
-    terminal.table(["conversation", "turn", "verdict", "fact", "what", "why"], rows)
+    rows = [[r.conversation or "-", r.turn or "-", r.verdict, r.fact or "-", r.text, r.reason,
+             _minute(r.at) if r.at else "not yet"] for r in found]  # fmt: skip
+    terminal.table(["conversation", "turn", "verdict", "fact", "what", "why", "looked at"], rows)
 
 
 # ── changing ──────────────────────────────────────────────────────────────────────────────────────────

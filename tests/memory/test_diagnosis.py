@@ -382,7 +382,7 @@ def test_an_old_value_alone_is_cured_by_what_the_finding_says(opened):
 
 
 def test_messages_that_nobody_looked_at_are_told(opened):
-    engine = opened(remember_turns=2)
+    engine = opened(remember_turns=2, page_turns=50)
     engine.say("My budget is 5,000 euros.")
     engine.say("I like jazz.")
     engine.change(remember_turns=50)

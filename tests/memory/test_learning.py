@@ -46,11 +46,11 @@ class Script:
 def opened(tmp_path: Path) -> Iterator[Any]:
     engines: list[Engine] = []
 
-    def with_script(*answers: list[dict[str, Any]] | str | Exception) -> tuple[Engine, Script]:
+    def with_script(*answers: list[dict[str, Any]] | str | Exception, **changes: Any) -> tuple[Engine, Script]:
         chat = Script(*answers)
         engine = Engine.open(
             tmp_path / "store", user="ana", conversation="trip", llm="gpt-4o-mini", window_tokens=8_000,
-            remember="llm", retry_s=0, chat=chat, background=False,
+            remember="llm", retry_s=0, chat=chat, background=False, **changes,
         )  # fmt: skip
         engines.append(engine)
         return engine, chat
@@ -58,6 +58,24 @@ def opened(tmp_path: Path) -> Iterator[Any]:
     yield with_script
     for engine in engines:
         engine.close()
+
+
+def test_more_turns_than_go_into_one_call_are_looked_at_in_several(opened: Any):
+    engine, chat = opened(remember_turns=25, page_turns=200)
+    for n in range(25):
+        engine.say(f"I like drink{n}.")
+    engine.work()
+    assert engine.memory.knowledge.learned == {"trip": 50}
+    assert [f"t{first} ·" in prompt for first, prompt in zip((1, 21, 41), chat.prompts, strict=True)] == [True] * 3
+
+
+def test_a_word_to_the_memory_does_not_wait_for_the_model_and_takes_nothing_from_it(opened: Any):
+    engine, _ = opened()
+    engine.say("I like jazz. My budget is 5,000 euros.")
+    engine.say("Forget the budget.")
+    assert [engine.memory.text(f) for f in engine.memory.facts()] == ["The user likes jazz."]
+    engine.work()
+    assert [engine.memory.text(f) for f in engine.memory.facts()] == ["The user likes jazz."]
 
 
 def test_a_turn_is_looked_at_after_the_reply_and_once(opened: Any):

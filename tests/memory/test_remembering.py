@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 
 from memory import Engine, Store
+from memory.deferred import look_at_what_waits
 from memory.errors import StoreFull
 from memory.events import FactsPlaced, StepFinished
 from memory.facts import Candidate
@@ -232,6 +233,154 @@ def test_a_user_who_wants_nothing_remembered_is_asked_nothing_and_nothing_is_kep
     engine.say("I like jazz.")
     assert next(engine.memory.text(f) for f in engine.memory.facts()).startswith("The user likes jazz")
     assert values(engine, "budget") == []  # what was said meanwhile is not looked at later
+
+
+# ── when turns are looked at ──────────────────────────────────────────────────────────────────────────
+
+
+def looked_at(engine: Engine) -> list[int]:
+    return [turn for turn, *_ in verdicts(engine)]
+
+
+def test_turns_wait_until_as_many_messages_are_there_as_the_setting_says(opened):
+    engine = opened("ok", remember_turns=3, page_turns=50)
+    for said, then in [("I like jazz.", []), ("I like tea.", []), ("I like chess.", [1, 2, 3, 4, 5, 6])]:
+        engine.say(said)
+        assert looked_at(engine) == then
+    assert len(engine.memory.facts()) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"page_turns": 4}, ["I like jazz.", "I like tea.", "I like chess."]),
+        (
+            {"boundary": "topic_shift", "page_turns": 200},
+            ["My budget for the hotel in Lisbon is 5000 euros.", "The hotel in Lisbon is full, so the budget fails.",
+             "Photosynthesis turns sunlight, water and carbon dioxide to sugar."],
+        ),
+    ],
+)  # fmt: skip
+def test_where_a_page_closes_its_turns_are_looked_at_in_that_step(opened, changes, said):
+    """With topic_shift that is on topic change."""
+    engine = opened(lambda m: m[-1]["content"], remember_turns=50, **changes)
+    engine.say(said[0])
+    engine.say(said[1])
+    assert looked_at(engine) == []
+    engine.say(said[2])
+    assert engine.state.page_of(1).closed
+    assert looked_at(engine) == [1, 2, 3, 4, 5, 6]
+
+
+def test_no_page_leaves_the_window_before_its_turns_are_looked_at(opened):
+    engine = opened("ok", remember_turns=50)
+    for n in range(40):
+        engine.say(f"I like drink{n}, and " + "the sea " * 30)
+        gone = [turn.number for page in engine.state.evicted for turn in page.turns]
+        assert set(gone) <= set(looked_at(engine))
+    assert engine.state.evicted
+
+
+@pytest.mark.parametrize("wait", [1, 2, 5, 50])
+def test_what_is_remembered_in_the_end_does_not_depend_on_when_turns_are_looked_at(opened, wait):
+    said = [
+        "My budget is 5000 euros.", "Do you like the sea?", "I like jazz.", "My budget is 8000 euros now.",
+        "I don't like jazz any more.", "My name is Ana.", "I am allergic to peanuts.",
+    ]  # fmt: skip
+    engine = opened("ok", remember_turns=wait, page_turns=6)
+    for each in said:
+        engine.say(each)
+    engine.close()
+    memory = LongTerm.open(engine.store, user="ana")
+    found = [(memory.text(f), f.state) for f in memory.facts(all_states=True)]
+    assert sorted(found) == [
+        ("The user does not like jazz.", "active"), ("The user is allergic to peanuts.", "active"),
+        ("The user likes jazz.", "superseded"), ("The user's budget is 5000 euros.", "superseded"),
+        ("The user's budget is 8000 euros.", "active"), ("The user's name is Ana.", "active"),
+    ]  # fmt: skip
+
+
+def test_what_waits_is_looked_at_when_the_engine_closes_and_once(opened):
+    engine = opened("ok", remember_turns=5)
+    engine.say("My budget is 5000 euros.")
+    assert looked_at(engine) == []
+    engine.close()
+    assert looked_at(engine) == [1, 2]
+    again = opened("ok", remember_turns=5)
+    again.close()
+    assert looked_at(again) == [1, 2]
+    assert values(again, "budget") == ["5000 euros"]
+
+
+def test_what_an_engine_that_was_never_closed_left_is_looked_at_by_a_worker(opened):
+    left = opened("ok", remember_turns=5)
+    left.say("My budget is 5000 euros.")
+    opened("ok", conversation="kept").say("I like jazz.")
+    opened("ok", conversation="off", remember="off").say("My name is Ana.")
+    look_at_what_waits(left.store)
+    look_at_what_waits(left.store)
+    assert [(r.conversation, r.turn) for r in left.memory.ledger()] == [("trip", 1), ("trip", 2)]
+    assert values(left, "budget") == ["5000 euros"]
+    assert len(left.memory.facts()) == 2
+
+
+def test_a_worker_leaves_turns_to_the_step_that_is_under_way(opened):
+    engine = opened(lambda messages: look_at_what_waits(engine.store) or "ok", remember_turns=5)
+    engine.say("My budget is 5000 euros.")
+    assert looked_at(engine) == []
+
+
+@pytest.mark.parametrize("word", ["That is wrong, my budget should be 8000 euros.", "Forget the budget."])
+def test_a_word_to_the_memory_finds_what_was_said_before_it(opened, word):
+    engine = opened("ok", remember_turns=9, page_turns=50)
+    engine.say("I like jazz.")
+    engine.say("My budget is 5000 euros.")
+    engine.say(word)
+    (old,) = (f for f in engine.memory.facts(all_states=True) if engine.memory.words(f.value) == "5000 euros")
+    assert old.state in ("superseded", "retracted") or not old.open
+    engine.close()
+    assert looked_at(engine) == [1, 2, 3, 4, 5, 6]
+    assert "The user likes jazz." in [engine.memory.text(f) for f in engine.memory.facts()]
+
+
+def test_what_the_model_has_remembered_takes_no_look_from_the_turns_before(opened):
+    wait = {"remember_turns": 9, "page_turns": 50}
+    opened("ok", **wait).say("I like jazz.")
+    model = remembering("My budget is 5000 euros.")
+    engine = opened(model, llm="test/model", protocol="tools", **OPERATIONS, **wait)
+    engine.say("My budget is 5000 euros.")
+    assert sorted(engine.memory.text(f) for f in engine.memory.facts()) == [
+        "The user likes jazz.", "The user's budget is 5000 euros."
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["paused", "settings"])
+def test_what_was_said_while_nothing_was_to_be_remembered_is_never_looked_at(opened, how):
+    engine = opened("ok", remember_turns=3, page_turns=50)
+
+    def switch(*, on: bool) -> None:
+        if how == "paused":
+            engine.memory.switch(on=on)
+        else:
+            engine.change(remember="rules" if on else "off")
+
+    switch(on=False)
+    engine.say("My name is Ana.")
+    switch(on=True)
+    for n in range(3):
+        engine.say(f"I like drink{n}.")
+    assert values(engine, "name") == []
+    assert len(engine.memory.facts()) == 3
+
+
+def test_what_waits_is_looked_at_before_remembering_is_switched_off_in_the_settings(opened):
+    engine = opened("ok", remember_turns=3)
+    engine.say("My name is Ana.")
+    engine.change(remember="off")
+    assert values(engine, "name") == ["Ana"]
+
+
+# ── switched off ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_switched_off_in_the_settings_nothing_is_read_nor_written(opened):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from memory import Engine
 from memory.models.embedding import named
 from memory.stores.sql import Store
 from memory.stores.vectors import search
@@ -36,6 +37,16 @@ def test_work_embeds_the_closed_pages_and_reindex_the_rest(store):
         user = opened.streams()[0].scope.user
         question = named("hash").queries(["what's my moving budget?"])[0]
         assert any("budget" in row["text"] for row in search(opened, user=user, vector=question, k=5))
+
+
+def test_work_looks_at_the_turns_that_a_program_left_waiting(tmp_path):
+    with Store.open(tmp_path / "store") as opened:
+        Engine.open(opened, user="ana", conversation="trip", remember_turns=5).say("My budget is 5,000 euros.")
+    where = ("-u", "ana", "--store", tmp_path / "store")
+    assert "not yet" in run("memory", "ledger", *where)
+    run("work", "--store", tmp_path / "store", "--embedder", "hash")
+    assert "not yet" not in run("memory", "ledger", *where)
+    assert "5,000 euros" in run("memory", "list", *where)
 
 
 def test_verify_and_rebuild_count_what_can_be_searched(store):

@@ -16,9 +16,10 @@ from memory.errors import NotFound, UnknownName
 from memory.events import FactsPlaced
 from memory.facts import BEGINNING, FOREVER, LAYERS, STATES, Belief, Fact, as_of, in_zone
 from memory.knowledge import Change, Conflict, Knowledge
-from memory.scope import OWN, Scope
+from memory.scope import LIVE, OWN, Scope
 from memory.show import Shown, rows, small, table
 from memory.stores.sql import Store
+from workbench.views.known import WAITS, waiting
 
 HOLD = ("active", "conflicted")
 USES = 20  # prompts that are named
@@ -222,7 +223,7 @@ class LedgerRow:
 
     conversation: str
     turn: int
-    at: datetime
+    at: datetime | None  # when it was looked at; None: not yet
     verdict: str
     reason: str
     fact: str
@@ -319,7 +320,7 @@ def changes(store: Store, user: str) -> tuple[ChangeRow, ...]:
 
 
 def ledger(store: Store, user: str, *, conversation: str = "", turn: int = 0) -> tuple[LedgerRow, ...]:
-    """What was kept of which turn, what was not, and why."""
+    """What was kept of which turn, what was not, and why; at the end what still waits to be looked at."""
     from memory.longterm import LongTerm
 
     memory = LongTerm(store, user)
@@ -335,7 +336,18 @@ def ledger(store: Store, user: str, *, conversation: str = "", turn: int = 0) ->
         )
         for r in records
         for o in r.outcomes
-    )  # fmt: skip
+    ) + _waiting(store, user, conversation, turn)  # fmt: skip
+
+
+def _waiting(store: Store, user: str, conversation: str, turn: int) -> tuple[LedgerRow, ...]:
+    live = [s.scope for s in store.streams(user, conversation or None) if s.scope.run == LIVE]
+    late = [(scope.conversation, waiting(store, scope)) for scope in live]
+    return tuple(
+        LedgerRow(name, number, None, WAITS, waits.why, "", "", "")
+        for name, waits in late
+        for number in waits.turns
+        if turn in (0, number)
+    )
 
 
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,9 +13,13 @@ from memory.exposure import exposure
 from memory.fact_events import TurnRemembered
 from memory.knowledge import Knowledge
 from memory.prompt import Message
-from memory.scope import Scope
+from memory.scope import LIVE, Scope
 from memory.steps import steps
+from memory.stores.jobs import FACTS
 from memory.stores.sql import Store
+from memory.work import memory_llm
+
+WAITS = "waiting"  # a verdict to come
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,12 @@ def placed(store: Store, scope: Scope, records: Iterable[FactsPlaced]) -> tuple[
 
 
 def kept(store: Store, scope: Scope, first: int, last: int) -> tuple[KeptRow, ...]:
-    """What was kept of these turns, what was not, and why; () where nobody looked yet."""
+    """What was kept of these turns, what was not, and why, or what they wait for; () where nobody will look."""
     records = store.ledger(scope.user, scope.conversation, first, last)
+    waits = waiting(store, scope)
+    late = tuple(KeptRow(n, WAITS, waits.why, "", "") for n in waits.turns if first <= n <= last)
     if not records:
-        return ()
+        return late
     k = store.knowledge(scope.user)
     texts = {o.text for r in records for o in r.outcomes} | {k.facts[n].text for n in _named(records, k)}
     words = store.words(Scope.own(scope.user), sorted(texts - {0}))
@@ -124,7 +130,29 @@ def kept(store: Store, scope: Scope, first: int, last: int) -> tuple[KeptRow, ..
         )
         for record in records
         for outcome in record.outcomes
-    )
+    ) + late
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Turns that nobody looked at yet, and what for they wait."""
+
+    turns: range
+    why: str = ""
+
+
+def waiting(store: Store, scope: Scope) -> Waiting:
+    """What of a conversation is still to be looked at for facts."""
+    stream, k = store.stream(scope), store.knowledge(scope.user)
+    last = k.learned.get(scope.conversation, 0)
+    if scope.run != LIVE or stream is None or stream.turns <= last:
+        return Waiting(range(0))
+    settings = store.state(scope).settings
+    if settings.remember == "off":
+        return Waiting(range(0))
+    by_model = settings.remember == "llm" and memory_llm(settings, FACTS)
+    due = f"looked at after {settings.remember_turns} messages, when its page closes, or at the end"
+    return Waiting(range(last + 1, stream.turns + 1), "a model looks at it after the reply" if by_model else due)
 
 
 def _named(records: Iterable[TurnRemembered], k: Knowledge) -> set[int]:

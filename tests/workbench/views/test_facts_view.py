@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memory import Engine
 from memory.errors import NotFound, UnknownName
 from memory.events import Event, FactsPlaced, PlacedFact
 from memory.facts import Candidate
@@ -12,6 +13,7 @@ from memory.scope import Scope
 from memory.state import apply
 from memory.stores.sql import Store
 from workbench.views.facts import changes, conflicts, fact, facts, ledger
+from workbench.views.known import kept
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
 
@@ -100,6 +102,19 @@ def test_an_empty_memory_is_an_empty_view(store: Store):
 def test_the_ledger_tells_what_became_of_each_turn(store: Store, ana: LongTerm):
     ana.write("Nice weather!")
     assert [(r.verdict, r.fact) for r in ledger(store, "ana")] == [("stored", "f1"), ("stored", "f2"), ("none", "")]
+
+
+def test_the_ledger_tells_what_waits_and_what_for(store: Store):
+    engine = Engine.open(store, user="ana", conversation="trip", remember_turns=3)
+    engine.say("My budget is 5000 euros.")
+    why = "looked at after 3 messages, when its page closes, or at the end"
+    waits = [("trip", n, "waiting", why, None) for n in (1, 2)]
+    assert [(r.conversation, r.turn, r.verdict, r.reason, r.at) for r in ledger(store, "ana")] == waits
+    assert ledger(store, "ana", conversation="other") == ledger(store, "ana", turn=3) == ()
+    assert [(r.turn, r.verdict, r.reason) for r in kept(store, engine.scope, 2, 2)] == [(2, "waiting", why)]
+    engine.close()
+    assert {r.verdict for r in ledger(store, "ana")} == {"stored", "none"}
+    assert [r.verdict for r in kept(store, engine.scope, 2, 2)] == ["none"]
 
 
 def test_views_show_themselves_and_run_nothing(store: Store, ana: LongTerm):
