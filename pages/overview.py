@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench import live, state
-from workbench.components import overview
+from workbench.components import blind, overview
 from workbench.components.heading import heading
 from workbench.components.scores import scorecard
 from workbench.components.seek import seek
@@ -29,6 +29,9 @@ def start(here: Place, say: Words) -> None:
         overview.conversations(view, say)
     with st.container(border=True):
         scorecard(here, say)
+    if here.has_decisions and here.stream.turns:
+        with st.container(border=True):
+            blind.compared(here, say)
     with st.container(border=True):
         symptoms(here, say)
     left, right = st.columns([1, 1], gap="medium")

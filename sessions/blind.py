@@ -7,7 +7,6 @@ question's own words (as pinned.py does), so nothing is written until somebody c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -17,16 +16,15 @@ from memory.engine import Engine
 from memory.errors import BadMessage, BadSetting
 from memory.events import RepliesCompared
 from memory.expected import looked_for
-from memory.models.chat import Answer, complete
 from memory.prompt import Message, Prompt
 from memory.recalls import Request
 from memory.scope import LIVE, Scope
 from memory.show import Shown
 from memory.stores.sql import Store
 from memory.turns import MESSAGE_TOKENS
+from sessions.twice import Ask, Twice
 
 MEMORY, PLAIN, NEITHER = "memory", "plain", "neither"
-Chat = Callable[[str, list[dict[str, Any]]], Answer]
 
 
 @dataclass(frozen=True)
@@ -73,10 +71,10 @@ class Choice:
         return asdict(self)
 
 
-def pair(store: Store, scope: Scope, question: str, *, is_swapped: bool, llm: str = "", chat: Chat = complete) -> Pair:
-    """Ask both; nothing is written. `is_swapped`: a coin of the caller's. `llm`: the conversation's own without it.
+def posed(store: Store, scope: Scope, question: str, *, llm: str = "") -> Twice:
+    """Both prompts, the memory's first; nobody is asked. `llm`: the conversation's own without it.
 
-    Raises BadMessage for no question, NotFound, and what a model raises.
+    Raises BadMessage for no question, NotFound.
     """
     if not question.strip():
         raise BadMessage("ask something: the question has no words")
@@ -90,10 +88,20 @@ def pair(store: Store, scope: Scope, question: str, *, is_swapped: bool, llm: st
     with_memory = Prompt(tuple(Message.of_row(row) for row in prompt.messages)).to_chat(done.words)
     s = case.before.settings
     without, plain_tokens = _plain(store, scope, question, s.window_tokens - s.reply_tokens)
-    name = llm or s.llm
-    said = [chat(name, messages).text for messages in (with_memory, without)]
-    both = (said[1], said[0]) if is_swapped else (said[0], said[1])
-    return Pair(question, name, both, is_swapped, (prompt.tokens, plain_tokens))
+    return Twice(llm or s.llm, (with_memory, without), (prompt.tokens, plain_tokens), s.reply_tokens)
+
+
+def shown(question: str, asked: Twice, said: tuple[str, str], *, is_swapped: bool) -> Pair:
+    """Both replies without their names. `is_swapped`: a coin of the caller's."""
+    return Pair(question, asked.llm, (said[1], said[0]) if is_swapped else said, is_swapped, asked.tokens)
+
+
+def pair(
+    store: Store, scope: Scope, question: str, *, is_swapped: bool, llm: str = "", chat: Ask | None = None
+) -> Pair:
+    """Ask both; nothing is written. Raises as `posed`, and what a model raises."""
+    asked = posed(store, scope, question, llm=llm)
+    return shown(question, asked, asked.replies(chat), is_swapped=is_swapped)
 
 
 def _plain(store: Store, scope: Scope, question: str, budget: int) -> tuple[list[dict[str, Any]], int]:
@@ -114,12 +122,12 @@ def _plain(store: Store, scope: Scope, question: str, budget: int) -> tuple[list
     return [*system, *reversed(kept), {"role": "user", "content": question}], used
 
 
-def choose(store: Store, scope: Scope, shown: Pair, choice: int, *, by: str = "user") -> Choice:
+def choose(store: Store, scope: Scope, made: Pair, choice: int, *, by: str = "user") -> Choice:
     """Record what was chosen (1, 2, or 0 for neither) in the run's log, and tell whose the replies were."""
-    chosen = shown.named(choice)
+    chosen = made.named(choice)
     engine = Engine.open(store, user=scope.user, conversation=scope.conversation, run=scope.run)
-    engine.compared(shown.question, shown.memory, shown.plain, chosen, shown.llm, shown.tokens, by)
-    return Choice(chosen, shown.named(1), shown.named(2), *shown.tokens)
+    engine.compared(made.question, made.memory, made.plain, chosen, made.llm, made.tokens, by)
+    return Choice(chosen, made.named(1), made.named(2), *made.tokens)
 
 
 def choices(store: Store, scope: Scope) -> list[RepliesCompared]:

@@ -3,7 +3,8 @@
 Settings and facts are rehearsed (memory/rehearsal.py), so what comes in the place of what left is seen. A page is
 taken out of the prompt as it was built, its bookmark too, and nothing comes in its place. The table leaves out one part
 after the other: tokens saved, labelled turns lost, and the share of the reply's rare words that stand there. No
-model is called unless one is passed in; then both prompts are answered, and the answers stand side by side.
+model is called unless `asked` says so, or one is passed in; then both prompts are answered by it, and the answers stand
+side by side. What that would take says `twice`.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from memory.knowledge import Knowledge
 from memory.prompt import Message
 from memory.rehearsal import AS_IT_WAS, Changed, Rehearsed
 from memory.scope import LIVE, Scope
+from memory.settings import Settings
 from memory.show import Shown, small
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from memory.trial import Key, Part, parts_of
+from sessions.twice import Ask, Twice
 
 NAME = re.compile(r"([fp])([1-9]\d*)")
 WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3400-\u9fff]+\s*|\s+")  # Chinese has no blanks: a character is one
@@ -58,6 +61,7 @@ class WhatIf(Shown):
     table: tuple[LeftOut, ...]  # of the prompt as it was, the most tokens first
     replies: tuple[str, str] | None = None  # where a model was asked
     messages: tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]] = field(default=((), ()), repr=False)
+    settings: Settings = field(default=Settings(), repr=False)  # of the second prompt
 
     @property
     def moved(self) -> tuple[Part, ...]:
@@ -71,6 +75,15 @@ class WhatIf(Shown):
         return [
             ("".join(one[a:b]).strip(), "".join(other[c:d]).strip()) for kind, a, b, c, d in found if kind != "equal"
         ]
+
+    def twice(self, llm: str = "") -> Twice:
+        """Both prompts for one model, not asked yet; the conversation's own without a name."""
+        return Twice(llm or self.settings.llm, self.messages, (self.before_tokens, self.after_tokens),
+                     self.settings.reply_tokens)  # fmt: skip
+
+    def asked(self, llm: str = "", ask: Ask | None = None) -> WhatIf:
+        """The same with what the model says to both prompts. Raises a ModelError."""
+        return replace(self, replies=self.twice(llm).replies(ask))
 
     def __repr__(self) -> str:
         told = ", ".join(self.changes) or "nothing changed"
@@ -150,7 +163,7 @@ def what_if(
     told = (*(f"{name}={getattr(under, name)}" for name in settings or {}), *(f"without {name}" for name in names))
     return WhatIf(
         scope, turn, told, parts, sum(m.tokens for m, _ in one), sum(m.tokens for m, _ in other),
-        _table(case, before, old), replies, (chats[0], chats[1]),
+        _table(case, before, old), replies, (chats[0], chats[1]), under,
     )  # fmt: skip
 
 

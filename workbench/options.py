@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memory.errors import NotFound
+from memory.errors import BadSetting, NotFound
 from memory.scope import Scope
 from memory.settings import Settings
+from workbench import terminal
 from workbench.assigned import assigned
 
 if TYPE_CHECKING:
     from memory.stores.sql import Store
+    from sessions.twice import Twice
 
 StoreAt = Annotated[
     Path | None,
@@ -45,6 +47,17 @@ def scope_of(store: Store, user: str | None, conversation: str | None, run: str 
     scope = rows[0].scope if run is None else rows[0].scope.at(run)
     store.require(scope)
     return scope
+
+
+def agreed(asked: Twice, *, json: bool, yes: bool) -> None:
+    """Say what asking a model twice may take, and go on only where it is free or somebody says so."""
+    if not json:
+        terminal.aside(f"estimated: {asked.summary}")
+    if yes or asked.cost_usd == 0:
+        return
+    if json:
+        raise BadSetting(f"with --json nobody can be asked: --yes says that {asked.llm} may be called")
+    typer.confirm("Call the model?", abort=True)
 
 
 def changes_of(sets: Sequence[str] | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 
 from memory.errors import BadSetting
 from workbench import terminal
-from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of
+from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, agreed, changes_of, scope_of
 
 DEMO = "demo"  # in place of a file: the questions that ship
 
@@ -185,6 +185,7 @@ def compare(
     conversation: Conversation = None,
     llm: Annotated[str, typer.Option(help="By its LiteLLM name; the conversation's own without it.")] = "",
     choice: Annotated[int | None, typer.Option(help="1, 2, or 0 for neither; asked for without it.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the model is called.")] = False,
     json: AsJson = False,
 ) -> None:
     """Two replies without their names; you choose, it is recorded, and then you are told which had the memory."""
@@ -195,7 +196,9 @@ def compare(
 
     with Store.open(store) as opened:
         scope = scope_of(opened, user, conversation, None)
-        shown = blind.pair(opened, scope, question, is_swapped=bool(secrets.randbelow(2)), llm=llm)
+        asked = blind.posed(opened, scope, question, llm=llm)
+        agreed(asked, json=json, yes=yes)
+        shown = blind.shown(question, asked, asked.replies(), is_swapped=bool(secrets.randbelow(2)))
         if not json:
             terminal.table(["", "reply"], [[n, reply] for n, reply in enumerate(shown.replies, 1)])
         chosen = typer.prompt("Which is better? 1, 2, or 0", type=int) if choice is None else choice

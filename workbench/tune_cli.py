@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from workbench import terminal
-from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, changes_of, scope_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from memory.settings import Settings
+from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, agreed, changes_of, scope_of
 
 File = Annotated[Path | None, typer.Option("--settings", help="Settings as a .toml or .json file.")]
 SHOWN = 20  # rows
@@ -79,8 +74,10 @@ def what_if(
     sets: Sets = None,
     without: Annotated[list[str] | None, typer.Option(help="Leave out a fact or a page: f3, p7.")] = None,
     ask: Annotated[
-        bool, typer.Option("--ask", help="Ask the conversation's model both prompts; it may cost money.")
+        bool, typer.Option("--ask", help="Ask a model both prompts, estimated first; how the replies differ.")
     ] = False,
+    llm: Annotated[str, typer.Option(help="Which, by its LiteLLM name; the conversation's own without it.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the model is called.")] = False,
     store: StoreAt = None,
     user: User = None,
     conversation: Conversation = None,
@@ -94,8 +91,10 @@ def what_if(
 
     with Store.open(store, readonly=True) as opened:
         scope = scope_of(opened, user, conversation, run)
-        answers = _asking(opened.state(scope).settings) if ask else None
-        made = built(opened, scope, turn, settings=changes_of(sets), without=without or (), answers=answers)
+        made = built(opened, scope, turn, settings=changes_of(sets), without=without or ())
+    if ask:
+        agreed(made.twice(llm), json=json, yes=yes)
+        made = made.asked(llm)
     if json:
         terminal.json(made.to_dict())
         return
@@ -105,15 +104,6 @@ def what_if(
         terminal.table(["reply before", "reply after"], [list(made.replies)])
         terminal.table(MOVES, made.reply_moves)
     terminal.table(HEAD, made.lost_rows())
-
-
-def _asking(settings: Settings) -> Callable[[Sequence[Mapping[str, Any]]], str]:
-    from memory.models.chat import complete
-
-    def answers(messages: Sequence[Mapping[str, Any]]) -> str:
-        return complete(settings.llm, [dict(each) for each in messages], max_tokens=settings.reply_tokens).text
-
-    return answers
 
 
 def _n(value: float | None) -> str:

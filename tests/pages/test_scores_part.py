@@ -10,9 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from memory.stores.sql import Store
+from sessions.blind import choices
 from sessions.questions import file_of, read
 from sessions.scores import SCORES, ratings
-from workbench import state
+from workbench import asking, state
+from workbench.words import Words
 
 Run = Callable[..., AppTest]
 ANA = {"user": "ana", "conv": "house-move", "lang": "en"}
@@ -22,6 +24,12 @@ def grid(at: AppTest, label: str) -> dict[str, Any]:
     """What the grid of this label was given."""
     given = [json.loads(e.proto.json)[0] for e in at.get("bidi_component") if e.proto.component_name.endswith(".grid")]
     return next(each for each in given if each["label"] == label)
+
+
+def drawn(at: AppTest, name: str) -> list[dict[str, Any]]:
+    """What the parts of this name were given."""
+    parts = (e.proto for e in at.get("bidi_component"))
+    return [json.loads(each.json)[0] for each in parts if each.component_name.endswith(f".{name}")]
 
 
 def button(at: AppTest, key: str) -> Any:
@@ -98,3 +106,40 @@ def test_a_long_run_is_counted_when_somebody_asks(app: Run, demo: Path, monkeypa
         grid(at, "What it cost to carry")
     button(at, "count_bill").click().run()
     assert grid(at, "What it cost to carry")["rows"]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_two_replies_stand_without_names_until_one_is_chosen(
+    app: Run, own: Path, monkeypatch: pytest.MonkeyPatch, lang: str
+):
+    monkeypatch.setattr(asking, "AT_ONCE_S", 60.0)
+    at = app(own, "overview", **{**ANA, "lang": lang})
+    at.toggle(key="blind_open").set_value(True).run()
+    at.text_input(key="blind_question").set_value("What is my moving budget?").run()
+    assert not at.exception
+    assert not drawn(at, "replies")  # nobody was asked yet
+    at.button(key="blind_model_ask").click().run()
+    assert not at.exception
+    (shown,) = drawn(at, "replies")
+    assert [side["title"] for side in shown["sides"]] in (["Reply 1", "Reply 2"], ["回复 1", "回复 2"])
+    with Store.open(own, readonly=True) as store:
+        scope = store.main_run("ana", "house-move")
+        assert not choices(store, scope)
+    at.button(key="blind_2").click().run()
+    assert not at.exception
+    with Store.open(own, readonly=True) as store:
+        (kept,) = choices(store, scope)
+        texts = store.words(scope)
+    second = "".join(text for _, text in shown["sides"][1]["pieces"])
+    assert texts[kept.memory if kept.chosen == "memory" else kept.plain] == second
+    assert at.text_input(key="blind_question").value == ""
+    row = next(row for row in grid(at, Words(lang)("scores.title"))["rows"] if row["key"] == "preferred")
+    assert row["cells"][3]["text"] == "1"
+
+
+def test_a_store_that_is_only_read_asks_nobody(app: Run, demo: Path, monkeypatch: pytest.MonkeyPatch):
+    at = app(demo, "overview", **ANA)
+    assert not at.toggle(key="blind_open").disabled
+    monkeypatch.setenv(state.READONLY_VARIABLE, "1")
+    state.forget()
+    assert at.run().toggle(key="blind_open").disabled

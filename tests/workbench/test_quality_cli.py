@@ -72,3 +72,12 @@ def test_a_comparison_names_the_two_only_after_the_choice_and_keeps_it(place: Pa
         kept = [each.chosen for each in choices(store, store.main_run("ana", "c"))]
     assert kept == [told["chosen"], "neither"]
     assert "choose 1 or 2" in run(*asked, "--choice", 7, ok=False)
+
+
+def test_what_asking_twice_may_take_is_said_before_and_nobody_is_asked_at_a_price_unasked(place: Path):
+    asked = ("--store", place, "--llm", "no-such-company/x")
+    for command in (("compare", "Where is the lease?", "--choice", 0), ("what-if", 19, "--ask")):
+        assert "--yes says that no-such-company/x may be called" in run(*command, *asked, "--json", ok=False)
+    told = json.loads(run("what-if", 19, "--set", "high_watermark=0.4", "--set", "low_watermark=0.3", "--ask",
+                          "--llm", "workbench/offline", "--store", place, "--json"))  # fmt: skip
+    assert len(told["replies"]) == 2

@@ -1,6 +1,7 @@
 """One turn's prompt once more, otherwise: another budget or policy, without a fact or a page; and each part left out.
 
-What is asked stands in the address (`if=window_tokens=4000;-f3`). No model is asked, nothing is written.
+What is asked stands in the address (`if=window_tokens=4000;-f3`). Nothing is written, and a model is asked both prompts
+only where the reader says so to a cost that is shown.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from memory.scope import Scope
 from memory.stores.sql import Store
 from sessions.counterfactual import LeftOut, WhatIf, what_if
 from workbench import live, state
+from workbench.asking import question
 from workbench.assigned import BETWEEN, from_address, to_address
+from workbench.components import asked
 from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.grid import Cell, Column, Line, grid
+from workbench.components.replies import Side, replies
 from workbench.components.trace import section
 from workbench.state import Place
 from workbench.words import Words, escaped, visible
@@ -31,16 +35,16 @@ NO_PART = ("stubs", "facts")  # sections of many parts: what is left out is a pa
 
 def whatif(here: Place, say: Words) -> None:
     """Closed until it is asked for: a rehearsal of a long run takes its time."""
-    asked = st.query_params.get(ADDRESS, "")
+    wanted = st.query_params.get(ADDRESS, "")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         section(say("whatif.title"), "alt_route", says=say("whatif.says"))
-        if not asked:
+        if not wanted:
             st.button(say("whatif.begin"), key="whatif_begin", icon=":material/alt_route:", type="tertiary",
                       on_click=state.go, kwargs={ADDRESS: BETWEEN})  # fmt: skip
-    if not asked:
+    if not wanted:
         return
     try:
-        changes, without = _asked(asked)
+        changes, without = _asked(wanted)
         made = state.view(_made, here, here.at, tuple(changes.items()), without)
     except EngineError as error:
         st.warning(escaped(visible(str(error), 400)), icon=":material/error:")
@@ -48,6 +52,8 @@ def whatif(here: Place, say: Words) -> None:
         return
     _form(made, changes, without, say)
     _came_of_it(made, say)
+    if made.moved:
+        _answered(made, here, say)
     _left_out(made, changes, without, say)
 
 
@@ -121,6 +127,26 @@ def _came_of_it(made: WhatIf, say: Words) -> None:
         for p in made.moved
     ]  # fmt: skip
     grid(columns, lines, say, "whatif_moved", say("whatif.moved"))
+
+
+def _answered(made: WhatIf, here: Place, say: Words) -> None:
+    """What a model says to both prompts, word by word; folded away until it is asked for."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        section(say("whatif.ask"), "smart_toy", says=say("whatif.ask.says"))
+        is_open = st.toggle(say("whatif.ask.open"), key=f"whatif_ask_{made.turn}")
+    if not is_open:
+        return
+    llm = st.text_input(say("fork.llm"), key="whatif_llm", max_chars=200, width=320,
+                        placeholder=visible(made.settings.llm, 60)).strip()  # fmt: skip
+    twice = made.twice(llm)
+    of = question(("what if", here.scope, here.generation, repr(twice.prompts), twice.llm), lambda: twice)
+    said = asked.replies(of, say, "whatif_model")
+    if said is None:
+        return
+    replies([Side(say("tune.before"), said[0]), Side(say("tune.after"), said[1])], "whatif_replies",
+            say("whatif.ask"), is_diff=True)  # fmt: skip
+    told = "whatif.ask.same" if said[0] == said[1] else "whatif.ask.differ"
+    st.caption(escaped(say(told, llm=visible(twice.llm, 60))))
 
 
 def _left_out(made: WhatIf, changes: dict[str, Any], without: tuple[str, ...], say: Words) -> None:

@@ -397,8 +397,8 @@ class _Explained:
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def words_diff(before: str, after: str) -> Iterator[Piece]:
-    """By word, Chinese by character.
+def words_diff(before: str, after: str, *, whole: bool = False) -> Iterator[Piece]:
+    """By word, Chinese by character; long stretches that are the same are shortened, unless `whole`.
 
     >>> [(p.kind, p.text) for p in words_diff("budget is 5,000", "budget is 8,000")]
     [('same', 'budget is '), ('gone', '5'), ('new', '8'), ('same', ',000')]
@@ -409,7 +409,8 @@ def words_diff(before: str, after: str) -> Iterator[Piece]:
         return
     for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if kind == "equal":
-            yield Piece("same", _shortened("".join(a[i:j])))
+            same = "".join(a[i:j])
+            yield Piece("same", same if whole else _shortened(same))
             continue
         if i < j:
             yield Piece("gone", "".join(a[i:j]))

@@ -589,6 +589,30 @@ TEXT: dict[str, str] = {
     "score.redundancy.says": "The user’s questions that were asked before in like words",
     "score.ratings": "Ratings",
     "score.ratings.says": "Of rated replies, those with a thumb up",
+    "blind.title": "Blind comparison",
+    "blind.says": (
+        "One question to one model twice: with this memory, and with the last messages alone that fit the same window. "
+        "You choose without knowing which is which; the choice is recorded, counts in the score “Preferred”, and only "
+        "then the two are named."
+    ),
+    "blind.open": "Compare two replies",
+    "blind.none": "Nobody has compared two replies here yet.",
+    "blind.question": "Question",
+    "blind.question.example": "What is my budget now?",
+    "blind.reply": "Reply {n:n}",
+    "blind.choose.1": "1 is better",
+    "blind.choose.2": "2 is better",
+    "blind.choose.0": "Neither",
+    "blind.chosen.memory": "For the memory",
+    "blind.chosen.plain": "For the plain window",
+    "blind.chosen.neither": "For neither",
+    "blind.name.memory": "the memory",
+    "blind.name.plain": "the plain window",
+    "blind.name.neither": "neither",
+    "blind.told": (
+        "Recorded: you chose {chosen}. Reply 1 was {first}, reply 2 {second}; the prompts had {memory:n} and {plain:n} "
+        "tokens, with the memory and without."
+    ),
     "score.preferred": "Preferred",
     "score.preferred.says": "Of blind choices, those for the reply that had the memory",
     "pinned.pin": "Pin this question",
@@ -1871,7 +1895,7 @@ TEXT: dict[str, str] = {
     "nav.tune": "Tune",
     # one prompt otherwise
     "whatif.title": "What if?",
-    "whatif.says": "This step’s prompt built once more, otherwise. No model is asked, nothing is written.",
+    "whatif.says": "This step’s prompt built once more, otherwise. Nothing is written; a model is asked if you say so.",
     "whatif.begin": "Build this prompt otherwise",
     "whatif.reset": "As it was",
     "whatif.budget": "window_tokens",
@@ -1880,6 +1904,20 @@ TEXT: dict[str, str] = {
     "whatif.without": "Without",
     "whatif.without.none": "a fact or a page",
     "whatif.rebuild": "Build it",
+    "whatif.ask": "What a model says to both",
+    "whatif.ask.says": (
+        "The prompt as it was and as it is built here go to one model, one after the other. Its replies are compared "
+        "word by word and not kept; a model may say something else each time it is asked."
+    ),
+    "whatif.ask.open": "Ask a model",
+    "whatif.ask.same": "{llm} says the same to both.",
+    "whatif.ask.differ": (
+        "Struck through: only in {llm}’s reply to the prompt as it was. Marked: only in its reply to this one."
+    ),
+    "asked.under_way": "The model is asked …",
+    "asked.calls": "Calls",
+    "asked.out": "Tokens out, at most",
+    "asked.cost": "Cost, at most",
     "whatif.moved": "Parts that moved",
     "whatif.same": "The prompt stays as it was.",
     "whatif.part": "Part",
