@@ -22,6 +22,7 @@ from memory.scope import Scope
 from memory.show import Shown, small
 from memory.steps import Step
 from memory.stores.sql import Store
+from sessions.honesty import NOTHING, WORTH, Honesty, of_run
 
 CARRIED = ("resident", "recalled")
 MILLION = 1_000_000
@@ -53,6 +54,7 @@ class Bill(Shown):
     steps: int  # with a prompt
     prompt_tokens: int
     lines: tuple[Line, ...]  # the most wasted first
+    honesty: Honesty
 
     @property
     def tokens(self) -> int:
@@ -82,11 +84,13 @@ class Bill(Shown):
     HEAD = ("what", "", "prompts", "tokens", "used", "unused tokens", "USD")
 
     def _html(self) -> str:
-        return f"<code>{show.text(repr(self))}</code>" + show.table(self.HEAD, self.rows())
+        worth = show.rows("What this is worth", self.honesty.to_dict())
+        return f"<code>{show.text(repr(self))}</code>" + show.table(self.HEAD, self.rows()) + worth
 
     def to_dict(self) -> dict[str, Any]:
         return {"scope": str(self.scope), "steps": self.steps, "prompt_tokens": self.prompt_tokens,
                 "tokens": self.tokens, "waste": self.waste, "cost_usd": self.cost_usd,
+                "honesty": self.honesty.to_dict(),
                 "lines": [asdict(line) | {"tokens_per_use": line.tokens_per_use} for line in self.lines]}  # fmt: skip
 
     def to_df(self) -> Any:
@@ -202,4 +206,4 @@ def bill(store: Store, scope: Scope, turn: int | None = None, *, usd_per_million
     lines = [clerk.line(key, sums) for key, sums in clerk.sums.items()]
     lines.sort(key=lambda line: (-line.waste, -line.tokens, line.name))
     read = sum(prompt.tokens for step in seen.asked for prompt in step.prompts)
-    return Bill(scope, len(seen.asked), read, tuple(lines))
+    return Bill(scope, len(seen.asked), read, tuple(lines), of_run(seen, NOTHING, WORTH))

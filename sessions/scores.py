@@ -37,10 +37,10 @@ from memory.scope import Scope
 from memory.show import Shown, small
 from memory.steps import READ, Step
 from memory.stores.sql import Store
+from sessions.honesty import BY_HAND, LIMITS, REPLY, Honesty, of_run
 
 ALIKE = 0.6  # of the words of two questions, both taken together: the same is asked again
 RARE = 200  # earlier questions that share a word, beyond which the word tells nothing
-BY_HAND = ("recorded", "model", "user")  # whose recalls are a demand; what only a label asks is counted as evidence
 TURNS = 20  # of a stretch of the trend
 
 
@@ -147,6 +147,7 @@ class Scorecard(Shown):
     profile: str
     scores: tuple[Score, ...]
     trend: tuple[Stretch, ...]
+    honesty: Honesty
 
     def score(self, name: str) -> Score:
         return next(each for each in self.scores if each.name == name)
@@ -183,7 +184,8 @@ class Scorecard(Shown):
 
     def _html(self) -> str:
         head = show.rows(self.line, {"of": self.scope, "turns": self.turns, "steps": self.steps})
-        return head + show.table(["score", "mark", "figure", "n", "what it is"], self.rows())
+        table = show.table(["score", "mark", "figure", "n", "what it is"], self.rows())
+        return head + table + show.rows("What this is worth", self.honesty.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         def told(score: Score) -> dict[str, Any]:
@@ -193,7 +195,7 @@ class Scorecard(Shown):
 
         return {"scope": str(self.scope), "turns": self.turns, "steps": self.steps, "profile": self.profile,
                 "overall": self.overall, "measured": round(self.measured, 3), "scores": [told(s) for s in self.scores],
-                "trend": [asdict(s) for s in self.trend]}  # fmt: skip
+                "trend": [asdict(s) for s in self.trend], "honesty": self.honesty.to_dict()}  # fmt: skip
 
     def to_df(self) -> Any:
         """One row a score."""
@@ -223,7 +225,8 @@ def scorecard(
     seen = observe(store, scope, turn)
     counts = {name: tuple(count(seen)) for name, count in COUNTING.items()}
     scores = tuple(_score(name, counts[name]) for name in SCORES)
-    return Scorecard(scope, seen.state.turn, len(seen.asked), profile, scores, tuple(_trend(counts, every)))
+    trend, worth = tuple(_trend(counts, every)), of_run(seen, LIMITS, REPLY)
+    return Scorecard(scope, seen.state.turn, len(seen.asked), profile, scores, trend, worth)
 
 
 def _score(name: str, counts: tuple[Count, ...]) -> Score:

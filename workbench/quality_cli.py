@@ -127,6 +127,7 @@ def score(
         return
     terminal.line(card.line)
     terminal.table(["score", "mark", "figure", "n", "what it is"], card.rows())
+    terminal.table(["what the scores are worth", ""], list(card.honesty.to_dict().items()))
 
 
 def baselines(
@@ -176,6 +177,7 @@ def bill(
         return
     terminal.line(repr(found))
     terminal.table(found.HEAD, found.rows()[:30])
+    terminal.table(["what the bill is worth", ""], list(found.honesty.to_dict().items()))
 
 
 def compare(

@@ -51,6 +51,8 @@ def test_the_scorecard_has_every_score_and_opens_what_counts_against_one(app: Ru
     assert [cell["text"] for cell in undefined["cells"]][1:4] == ["–", "not measured", "–"]
     against = grid(at, "Against")["rows"]
     assert against
+    worth = [dict(each["pairs"]) for each in drawn(at, "facts")]
+    assert any("of 90 steps have one" in each.get("labels", "") for each in worth)
     assert all(row["href"].startswith("turn?turn=") for row in against)
 
 
@@ -66,6 +68,7 @@ def test_profiles_and_a_wrong_one(app: Run, demo: Path, lang: str):
 def test_the_bill_stands_on_the_evictions_page(app: Run, demo: Path):
     at = app(demo, "evictions", **ANA)
     assert not at.exception
+    assert any("would have lacked" in dict(each["pairs"]).get("not measured", "") for each in drawn(at, "facts"))
     assert grid(at, "What it cost to carry")["rows"]
 
 

@@ -51,6 +51,15 @@ def test_money_is_shared_by_tokens_or_follows_the_price(engine: Engine):
     assert priced.cost_usd == pytest.approx(priced.tokens)
 
 
+def test_what_it_is_worth_stands_beside_it(engine: Engine):
+    found = bill(engine.store, engine.scope)
+    told = found.honesty.to_dict()
+    assert told["steps"].startswith("n = 3 in 1 conversation")
+    assert told["not measured"].startswith("what a reply would have lacked")
+    assert found.to_dict()["honesty"] == told
+    assert told["not measured"] in found._repr_html_()
+
+
 def test_the_most_wasted_comes_first(engine: Engine):
     waste = [line.waste for line in bill(engine.store, engine.scope).lines]
     assert waste == sorted(waste, reverse=True)

@@ -40,6 +40,20 @@ def test_where_there_is_nothing_to_count_a_score_is_undefined(engine: Engine):
     assert 0 < card.measured < 1  # and the profile says so
 
 
+def test_what_it_is_worth_stands_beside_it(engine: Engine, store: Store, talk, small):
+    card = scorecard(engine.store, engine.scope)
+    told = card.honesty.to_dict()
+    assert told["steps"].startswith("n = 4 in 1 conversation, too few")
+    assert told["labels"] == "none: what the log says, and which words replies took up"
+    assert card.to_dict()["honesty"] == told
+    assert told["weights"] in card._repr_html_()
+    import_recordings(store, [talk()], settings=small)
+    worth = scorecard(store, store.main_run("ana", "talk")).honesty
+    assert sum(bool(turn.evidence) for turn in talk().turns) == 7  # two of them in messages that nobody answered
+    assert (worth.labels, worth.labelled) == ("own", 5)
+    assert f"5 of {worth.n} steps have one" in worth.to_dict()["labels"]
+
+
 def test_a_question_asked_again_is_redundant_and_opens_its_turn(engine: Engine):
     score = scorecard(engine.store, engine.scope).score("redundancy")
     assert (score.value, score.n) == (0.5, 2)

@@ -45,6 +45,9 @@ def test_a_file_that_is_not_there_is_an_error(place: Path):
 def test_scores_and_bill_are_one_document_each(place: Path):
     card = json.loads(run("score", "--profile", "support", "--store", place, "--json"))
     assert (card["profile"], card["steps"]) == ("support", 10)
+    assert card["honesty"]["weights"].startswith("nothing was tuned")
+    assert "what the scores are worth" in run("score", "--store", place)
+    assert "what the bill is worth" in run("bill", "--store", place)
     assert json.loads(run("bill", "--price", "1", "--store", place, "--json"))["cost_usd"] > 0
     assert "choose one of" in run("score", "--profile", "odd", "--store", place, ok=False)
 

@@ -255,7 +255,7 @@ def _ask(asked: Asking, found: Estimate, here: Place, say: Words, *, may_write: 
         st.caption(say("fork.sure.says"))
         with st.container(horizontal=True):
             st.button(say("fork.yes"), key="fork_now", on_click=go, type="primary", disabled=not may_write)
-            st.button(say("replay.leave"), key="fork_not", on_click=leave)
+            st.button(say("fork.no"), key="fork_not", on_click=leave)
 
 
 # ── how far it is ─────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from sessions.funnel import STAGES, Asked, Funnel
-from sessions.honesty import Honesty
+from sessions.honesty import LOG, Honesty
 from sessions.lab_results import Result
 from sessions.paging import ORACLE
 from sessions.topology import LABELS, UNKNOWN, Topology
@@ -251,18 +251,25 @@ def honesty(told: Honesty, say: Words, key: str) -> None:
 
 def worth(told: Honesty, say: Words) -> list[tuple[str, str]]:
     few = say("lab.honesty.few", error=f"{100 * told.error:.0f}") if told.is_few else ""
-    wrong = say("lab.honesty.wrong.unknown")
-    if told.wrong_labels is not None:
-        wrong = say("lab.honesty.wrong", n=told.wrong_labels)
     rows = [
-        ("n", say("lab.honesty.n.says", n=told.n, conversations=told.conversations) + few),
+        (told.of, say("lab.honesty.n.says", n=told.n, conversations=told.conversations) + few),
         ("k", say("lab.honesty.k.says", k=told.k, of=round(told.candidates)) if told.k else say("lab.honesty.k.none")),
         ("context", _context(told, say)),
-        ("labels", say(f"lab.honesty.labels.{told.labels}") + wrong),
+        ("labels", _labels(told, say)),
         ("tuned", say(f"lab.honesty.tuned.{told.tuned}")),
         ("unmeasured", say(f"lab.honesty.unmeasured.{told.unmeasured}")),
     ]
     return [(say(f"lab.honesty.{name}"), value) for name, value in rows]
+
+
+def _labels(told: Honesty, say: Words) -> str:
+    words = say(f"lab.honesty.labels.{told.labels}")
+    if told.labels == LOG:
+        return words
+    if told.labelled is not None:
+        words += say("lab.honesty.labelled", n=told.labelled, of=told.n)
+    known = told.wrong_labels is not None
+    return words + (say("lab.honesty.wrong", n=told.wrong_labels) if known else say("lab.honesty.wrong.unknown"))
 
 
 def _context(told: Honesty, say: Words) -> str:

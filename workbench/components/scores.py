@@ -18,6 +18,7 @@ from workbench.charts import spark
 from workbench.components.export import export
 from workbench.components.facts import facts
 from workbench.components.grid import Cell, Column, Line, grid
+from workbench.components.lab import honesty
 from workbench.state import Missing, Place
 from workbench.views.scores import SHOWN, ScoresView, bill, scores
 from workbench.views.turn import TurnView
@@ -49,6 +50,7 @@ def scorecard(here: Place, say: Words) -> None:
     name = st.query_params.get("score", "")
     if name in {score.name for score in view.card.scores}:
         _opened(view, name, here, say)
+    honesty(view.card.honesty, say, "scores_worth")
 
 
 def _wanted(part: str, here: Place, say: Words) -> bool:
@@ -240,6 +242,7 @@ def spent(here: Place, say: Words) -> None:
           for name in ("prompts", "tokens", "used", "waste", "cost")),
     ]  # fmt: skip
     grid(columns, [_line(each, say) for each in found.lines[:SHOWN]], say, "bill", say("bill.title"))
+    honesty(found.honesty, say, "bill_worth")
 
 
 def _sums(found: Bill, say: Words) -> None:
