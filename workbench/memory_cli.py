@@ -453,8 +453,10 @@ def _previewed(preview: ErasePreview, before: Scan | None) -> None:
         if stays:
             out.print(plain(f"stays: {what}: {', '.join(stays)}"))
     if preview.backups:
-        out.print(plain(f"backups in the store's folder are cleaned as well: {', '.join(preview.backups)}"))
-    out.print(plain("stays: exports, and copies that were made elsewhere", "dim"))
+        out.print(plain(f"backups are cleaned as well: {', '.join(preview.backups)}"))
+    for lost in preview.lost:
+        out.print(plain(f"stays: a backup out of reach (gone from there, in use as a store, or read-only): {lost}"))
+    out.print(plain("stays: exports, and copies that somebody made", "dim"))
     if before is not None:
         out.print(plain(f"before: {before.summary}"))
 

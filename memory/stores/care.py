@@ -13,11 +13,23 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, select, text
 
 from memory.errors import NotFound, StoreError, StoreFull, StoreLocked
-from memory.stores.files import BUSY_MS, LOG_FILE, derived_lock, drop_derived, of_os, translated, uri_of
-from memory.stores.tables import EVENT, JOB, LEASE, META, SNAPSHOT, STREAM, TEXT
+from memory.stores.files import (
+    BACKUPS,
+    BUSY_MS,
+    CACHE_FILE,
+    FILE,
+    LOG_FILE,
+    derived_lock,
+    drop_derived,
+    of_os,
+    translated,
+    uri_of,
+)
+from memory.stores.tables import EVENT, JOB, LEASE, META, MIGRATION, SNAPSHOT, STREAM, TEXT
 
 WIPE = "wipe"  # in `meta` while deleted words may still lie in the file's unused bytes
 WIPE_S = 10.0
+NOTED = "backup:"  # in `meta`, before the path of a backup outside of the store's folder
 
 
 def backup(source: Path, target: Path) -> Path:
@@ -121,9 +133,37 @@ def wipe(file: Path, wait_s: float = WIPE_S) -> None:
         connection.execute("DELETE FROM meta WHERE key = ?", (WIPE,))
 
 
-def copies(folders: Iterable[Path]) -> list[Path]:
-    """Backups in these folders: they hold what was there when they were made, also what was deleted since."""
-    return sorted(found for folder in folders if folder.is_dir() for found in folder.glob("*.sqlite"))
+def note_backup(connection: Connection, file: Path) -> None:
+    """A backup was written to a place of its own: an erase looks for it there."""
+    connection.execute(META.insert().prefix_with("OR REPLACE"), [{"key": f"{NOTED}{file}", "value": "1"}])
+
+
+def noted_backups(connection: Connection) -> list[Path]:
+    keys = connection.scalars(select(META.c.key).where(META.c.key.startswith(NOTED)))
+    return sorted(Path(key.removeprefix(NOTED)) for key in keys)
+
+
+def copies(folder: Path, connection: Connection) -> list[Path]:
+    """Backups of this store in its folder and where they were noted: they hold also what was deleted since.
+
+    The store's own files are not touched: whoever opens one and closes it drops this process's locks on it.
+    """
+    beside = (each for each in folder.glob("*") if not each.name.startswith((FILE, LOG_FILE, CACHE_FILE)))
+    found = {*beside, *(folder / BACKUPS).rglob("*"), *noted_backups(connection)}
+    began = connection.execute(select(MIGRATION.c.name, MIGRATION.c.applied_us).where(MIGRATION.c.number == 1)).one()
+    return sorted(file for file in found if file.is_file() and _began(file) == tuple(began))
+
+
+def _began(file: Path) -> tuple[object, ...] | None:
+    """When the store was made that this file is a backup of; None: it is none, or somebody opened it as a store."""
+    with closing(sqlite3.connect(uri_of(file, readonly=True), uri=True)) as connection:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                return None
+            found = connection.execute("SELECT name, applied_us FROM migration WHERE number = 1").fetchone()
+            return found and tuple(found)
+        except sqlite3.DatabaseError:  # of another program
+            return None
 
 
 def clean_copy(

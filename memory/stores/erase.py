@@ -6,9 +6,9 @@ sentences are blanked, bookmarks lose their keywords, facts their digests; one r
 the transaction is taken up when the store is next opened (`care.wipe`).
 
 Sentences go, not whole rows: the rest of a long message stays useful, and spans, tokens and pages stay where they
-were. Other users' rows are never touched, whatever words stand in them. Backups that the program made in the store's
-own folder are cleaned first: if it ends there, the words stand in the truth, and the next try finds them. Exports, and
-backups that were written to a place of their own, are out of reach: the preview says so.
+were. Other users' rows are never touched, whatever words stand in them. Backups that the program made, in the store's
+folder or elsewhere, are cleaned first: if it ends there, the words stand in the truth, and the next try finds them.
+Exports, and backups that were moved since, are out of reach: the preview says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from memory.scope import Scope
 from memory.show import Shown, small, table
 from memory.show import rows as box
 from memory.stores import care, embedded, lines
-from memory.stores.files import BACKUPS, INDEX_FOLDER, LOG_FILE
+from memory.stores.files import INDEX_FOLDER, LOG_FILE
 from memory.stores.folds import fold_for
 from memory.stores.lease import is_gone
 from memory.stores.tables import EVENT, JOB, LEASE, SNAPSHOT, STREAM, TEXT, Stream, event_of, generation_of, to_us
@@ -71,7 +71,8 @@ class ErasePreview(Shown):
     records: int
     beside: tuple[str, ...]  # words that only begin or end like it; they stay
     names: tuple[str, ...]  # of conversations, that hold it; they stay
-    backups: tuple[str, ...]  # in the store's folder, to be cleaned
+    backups: tuple[str, ...]  # to be cleaned: in the store's folder, or where they were written
+    lost: tuple[str, ...]  # backups that are not there now, are in use as a store, or cannot be written to; they stay
     token: str  # of exactly this
     asked: tuple[tuple[str, ...], tuple[int, ...]]  # phrases, and facts by number
     store: Store = field(repr=False, compare=False)
@@ -115,7 +116,8 @@ class ErasePreview(Shown):
                    "turns": len(self.turns), "bookmarks": self.bookmarks, "records": self.records})  # fmt: skip
         named = zip(self.facts, self.told, strict=True)
         stays = [["a word that only contains it", w] for w in self.beside]
-        stays += [["a conversation's name", n] for n in self.names] + [["exports and copies elsewhere", "as they are"]]
+        stays += [["a conversation's name", n] for n in self.names] + [["a backup out of reach", n] for n in self.lost]
+        stays += [["exports, and copies that somebody made", "as they are"]]
         return head + table(["fact", "what"], [[f"f{n}", w] for n, w in named]) + table(["stays", ""], stays)
 
 
@@ -182,7 +184,8 @@ class _Plan:
             tuple(small(self.before.get(f.text, ""), 160) for f in self.facts),
             self.topic.forms(changed_ones), len(self.texts), self.turns, self.bookmarks, len(self.records),
             tuple(sorted(beside(self.topic, self.before.values()))), self.names,
-            tuple(p.name for p in care.copies([store.path / BACKUPS])), self.token, self.asked, store,
+            tuple(store.name_of(p) for p in _reached(store)), tuple(map(str, store.lost_copies())), self.token,
+            self.asked, store,
         )  # fmt: skip
 
     @property
@@ -371,7 +374,7 @@ def _carry_out(preview: ErasePreview, by: str) -> Erased:
             plan = _plan(store, looking, user, known, topics, numbers)
         if plan.token != preview.token:
             raise StaleFact("something else would go by now than the preview showed: look at it again, then confirm")
-        cleaned += [p.name for p in care.copies([store.path / BACKUPS]) if _clean_copy(p, plan)]
+        cleaned += [store.name_of(p) for p in _reached(store) if _clean_copy(p, plan)]
         with store.write() as truth:
             if mark == _mark(store):  # and stays so, for nobody else writes until this is over
                 _refuse_steps(truth, user, to_us(store.clock()))
@@ -390,6 +393,11 @@ def _mark(store: Store) -> tuple[int, ...]:
     with store.read() as truth:
         counted = "SELECT max(seq), (SELECT max(rev) FROM text), (SELECT max(id) FROM stream) FROM event"
         return (generation_of(truth), *(int(n or 0) for n in truth.exec_driver_sql(counted).one()))
+
+
+def _reached(store: Store) -> list[Path]:
+    lost = store.lost_copies()
+    return [file for file in store.copies() if file not in lost]
 
 
 def _clean_copy(file: Path, plan: _Plan) -> bool:

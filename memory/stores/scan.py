@@ -15,7 +15,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.show import Shown, rows, table
 from memory.stores.embedded import kept_hashes, wanted_texts
-from memory.stores.files import BACKUPS, BUSY_MS, CACHE_FILE, FILE, INDEX_FOLDER, LOG_FILE, translated, uri_of
+from memory.stores.files import BUSY_MS, CACHE_FILE, FILE, INDEX_FOLDER, LOG_FILE, translated, uri_of
 from memory.topic import Topic
 
 if TYPE_CHECKING:
@@ -122,10 +122,10 @@ def scan(store: Store, user: str, topic: Topic) -> Scan:
     tally = _Tally(topic, user)
     _fold_log(store)
     owner, whose = _truth(store, tally)
-    for file in sorted((store.path / BACKUPS).glob("*.sqlite")):
-        _sqlite(file, f"{BACKUPS}/{file.name}", tally)
+    for file in (copies := store.copies()):
+        _sqlite(file, store.name_of(file), tally)
     _derived(store, tally, owner, whose)
-    found, size = _bytes(store.path, topic)
+    found, size = _bytes(store, [file for file in copies if not file.is_relative_to(store.path)], topic)
     left = {f: n - tally.explained[f] for f, n in found.items() if n > tally.explained[f]}
     for each in REPEATING:
         if tally.explained[each]:
@@ -223,17 +223,17 @@ def needles(topic: Topic) -> dict[str, list[bytes]]:
     return {name: sorted({each.lower() for each in all_}) for name, all_ in found.items() if all_}
 
 
-def _bytes(folder: Path, topic: Topic) -> tuple[dict[str, int], int]:
+def _bytes(store: Store, elsewhere: Iterable[Path], topic: Topic) -> tuple[dict[str, int], int]:
     """By file, how often the words stand in its bytes; and the size of all."""
     wanted = [each for all_ in needles(topic).values() for each in all_]
     longest, found, size = max(map(len, wanted)), {}, 0
-    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+    for file in (*sorted(p for p in store.path.rglob("*") if p.is_file()), *elsewhere):
         times = 0
         for before, block in _blocks(file, longest):
             times += sum((before + block).count(each) - before.count(each) for each in wanted)
             size += len(block)
         if times:
-            found[str(file.relative_to(folder))] = times
+            found[store.name_of(file)] = times
     return found, size
 
 

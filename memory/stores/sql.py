@@ -8,6 +8,7 @@ Not a cache and not analytical: charts and `workbench sql` ask DuckDB (log.py), 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -503,14 +504,21 @@ class Store:
     # ── care ──────────────────────────────────────────────────────────────────────────────────────────
 
     def backup(self, to: str | Path) -> Path:
-        """A consistent copy of the truth while others go on writing; what is derived can be rebuilt from it."""
-        return care.backup(self.file, Path(to).expanduser().resolve())
+        """A consistent copy of the truth while others go on writing; what is derived can be rebuilt from it.
+
+        Where it was written is noted, for an erase takes the words out of it as well.
+        """
+        made = care.backup(self.file, Path(to).expanduser().resolve())
+        if not self.readonly and not made.is_relative_to(self.path):
+            with self.write() as connection:
+                care.note_backup(connection, made)
+        return made
 
     def delete(self, user: str, conversation: str) -> int:
         """Take a conversation and all its runs out of the store, words and all. Returns the events removed.
 
         Bytes are overwritten, not just unlinked; the derived store is dropped and made anew when asked next.
-        Backups keep what they hold: `copies()` names those in the store's own folder.
+        Backups keep what they hold: `copies()` names those that are where they were made.
         """
         with self.write() as connection:
             removed = care.delete_conversation(connection, user, conversation)
@@ -547,7 +555,20 @@ class Store:
         return removed
 
     def copies(self) -> list[Path]:
-        return care.copies([self.path / BACKUPS])
+        """Backups of this store in its folder, and those that are where `backup` wrote them."""
+        with self.read() as connection:
+            return care.copies(self.path, connection)
+
+    def lost_copies(self) -> list[Path]:
+        """Backups that are not where `backup` wrote them, are a store by now, or cannot be written to."""
+        with self.read() as connection:
+            noted = care.noted_backups(connection)
+        here = {file for file in self.copies() if os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)}
+        return [file for file in noted if file not in here]
+
+    def name_of(self, copy: Path) -> str:
+        """Of a backup: its place in the store's folder, or its path."""
+        return copy.relative_to(self.path).as_posix() if copy.is_relative_to(self.path) else str(copy)
 
     def check(self) -> list[str]:
         """Everything that contradicts itself in the truth: the file, gaps in streams, heads, missing words."""

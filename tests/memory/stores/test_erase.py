@@ -1,5 +1,6 @@
 """Erased words are gone from every table and every byte, for this user only, whatever happens in between."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -304,19 +305,44 @@ def test_a_reader_that_holds_the_log_open_is_told_of_and_the_rest_is_done_later(
     assert files_with(folder, "peanut") == []
 
 
-def test_backups_in_the_stores_folder_are_cleaned_and_others_are_left(store: Store, folder: Path, ana: LongTerm):
+def test_backups_are_cleaned_where_they_were_written_and_copies_are_left(store: Store, folder: Path, ana: LongTerm):
     said(open_hand(store, Scope("ana", "old")), "peanuts again")
     store.backup(folder / BACKUPS / "before-schema-9.sqlite")
-    outside = store.backup(folder.parent / "mine.sqlite")
+    beside, outside = store.backup(folder / "mine.db"), store.backup(folder.parent / "mine.copy")
+    copied = Path(shutil.copy(outside, folder.parent / "copied.sqlite"))
+    (folder / BACKUPS / "notes.sqlite").write_text("no database")
     store.delete("ana", "old")
     preview = erase(store, "ana", "peanut")
-    assert preview.backups == ("before-schema-9.sqlite",)
-    assert preview.carry_out().backups == ("before-schema-9.sqlite",)
-    with closing(sqlite3.connect(folder / BACKUPS / "before-schema-9.sqlite")) as copy:
-        left = copy.execute("SELECT user, count(*) FROM text WHERE content LIKE '%peanut%' GROUP BY user").fetchall()
-        assert [user for user, _ in left] == ["bo"]
-        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert b"peanut" in outside.read_bytes()
+    backups = (str(outside), "backups/before-schema-9.sqlite", "mine.db")
+    assert sorted(preview.backups) == sorted(preview.carry_out().backups) == sorted(backups)
+    for each in (outside, beside, folder / BACKUPS / "before-schema-9.sqlite"):
+        with closing(sqlite3.connect(each)) as copy:
+            said_by = copy.execute("SELECT DISTINCT user FROM text WHERE content LIKE '%peanut%'").fetchall()
+            assert said_by == [("bo",)]
+            assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert b"peanut" in copied.read_bytes()
+    assert scan(store, "ana", preview.topic).clean
+
+
+def test_a_backup_out_of_reach_is_named_and_left(store: Store, folder: Path, ana: LongTerm, tmp_path: Path):
+    gone, used = store.backup(tmp_path / "usb" / "a.sqlite"), store.backup(tmp_path / "clone" / "memory.sqlite")
+    gone.unlink()
+    with Store.open(used.parent):
+        pass
+    preview = erase(store, "ana", "peanut")
+    assert preview.lost == (str(used), str(gone))
+    assert preview.carry_out().backups == ()
+    assert b"peanut" in used.read_bytes()
+    assert scan(store, "ana", preview.topic).clean
+
+
+def test_a_backup_of_another_store_is_none_of_ours(store: Store, folder: Path, ana: LongTerm, tmp_path: Path):
+    with Store.open(tmp_path / "other") as other:
+        LongTerm(other, "ana").write("I am allergic to peanuts.")
+        theirs = other.backup(folder / BACKUPS / "theirs.sqlite")
+    before = theirs.read_bytes()
+    assert erase(store, "ana", "peanut").carry_out().backups == ()
+    assert theirs.read_bytes() == before
 
 
 def test_a_restored_cleaned_backup_is_a_sound_store(store: Store, folder: Path, ana: LongTerm, tmp_path: Path):
