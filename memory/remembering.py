@@ -107,8 +107,8 @@ class Remembering:
         if not self.on:
             return None
         words = self.pager.journal.words
-        if asked(message) is not None:  # it must find what was said before it
-            self._catch_up(turn.number)
+        if self._waiting_before(turn) and asked(message) is not None:  # it must find what was said before it
+            self._catch_up(turn)
         return handle(message, self.memory, next(heard_of([turn], self.scope.conversation, words), None))
 
     def learn(self) -> None:
@@ -162,9 +162,12 @@ class Remembering:
         self.memory.learn(heard_of(upto, self.scope.conversation, self.pager.journal.words), self._seen)
         self._looked_at = last
 
-    def _catch_up(self, turn: int) -> None:
+    def _waiting_before(self, turn: Turn) -> list[Turn]:
+        return [t for t in waiting(self.pager, self._looked_at) if t.number < turn.number]
+
+    def _catch_up(self, turn: Turn) -> None:
         """Rules look at what waits from before this turn, which is about to be looked at, also where a model was to."""
-        if turns := [t for t in waiting(self.pager, self._looked_at) if t.number < turn]:
+        if turns := self._waiting_before(turn):
             self._draw(turns)
 
     def _queue(self, turns: Sequence[Turn]) -> None:
@@ -198,7 +201,7 @@ class Remembering:
         """What rules draw from this part of the turn, which is then looked at."""
         if self.pager.state.settings.remember != "rules":
             return []
-        self._catch_up(turn.number)
+        self._catch_up(turn)
         state = self.pager.state
         turns = [t for n in (turn.number - 1, turn.number) for p in state.pages_of(n) for t in p.turns if t.number == n]
         *_, heard = heard_of(turns, self.scope.conversation, self.pager.journal.words)

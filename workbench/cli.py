@@ -410,6 +410,9 @@ def why(
         terminal.json(verdict.to_dict()) if json else terminal.verdict(verdict)
 
 
+memory_cli.memory.command("why")(why)  # where who looks at facts looks for it
+
+
 @app.command()
 def diagnose(
     symptom: Annotated[str, typer.Argument(help='What you see, as "keeps the old value"; a wrong one lists all.')],

@@ -107,6 +107,7 @@ class Statement:
     date: str = ""
     resident: bool = True  # not from a recalled page
     fact: str = ""  # its name, where it is remembered from before
+    against: tuple[str, ...] = ()  # other facts, with which it cannot both hold
 
     @property
     def place(self) -> tuple[bool, int]:
@@ -138,7 +139,9 @@ class Prompt:
 _STUB = re.compile(r"\[(p\d+(?:-p\d+)?)(?::([^\]\n]*))?\]")
 _OPENING = re.compile(r'<recalled page="(p\d+)"')
 _TURN = re.compile(r"turn (\d+) · ([^·\n]+?)(?: · (\d{4}-\d\d-\d\d[^:\n]*(?::\d\d)*))?: ?")
-_FACT = re.compile(r"(f\d+) \(since (\d{4}-\d\d-\d\d)[^)\n]*\): ?(.+)")
+_FACT = re.compile(
+    r"(f\d+) \(since (\d{4}-\d\d-\d\d)[^)\n]*?(?:, undecided against (f\d+(?:, f\d+)*) in c\d+)?\): ?(.+)"
+)
 _CUT = re.compile(r"\[… [^\]\n]*\]\n")  # the engine's note above a message whose beginning is paged out
 
 
@@ -207,7 +210,8 @@ def _known(text: str) -> Iterator[Statement]:
     """The lines between marks of what is known."""
     if text.startswith("<known>"):
         for found in _FACT.finditer(text):
-            yield Statement("user", found[3], date=found[2], fact=found[1])
+            against = tuple(found[3].split(", ")) if found[3] else ()
+            yield Statement("user", found[4], date=found[2], fact=found[1], against=against)
 
 
 def _recalls(message: Message) -> list[Recall]:
@@ -314,7 +318,7 @@ def _answer(prompt: Prompt, question: str, say: Mapping[str, str], *, may_recall
     if may_recall and weights and (recall := _recall(prompt, question, weights, best)):
         return Response(recall=recall)  # what an assistant said is no reason not to look for the user's own words
     best = best or _best(statements, "assistant", weights)
-    return Response(_quote(best, say) if best else _not_found(prompt, say))
+    return Response(_quote(best, say) + _disputed(best, prompt, say) if best else _not_found(prompt, say))
 
 
 def query_terms(question: str) -> list[str]:
@@ -416,6 +420,7 @@ _ENGLISH = {
     "user": "You said{when}: “{quote}”.",
     "assistant": "I said{when}: “{quote}”.",
     "known": "I remember{when}: “{quote}”.",
+    "against": " It is undecided against {fact}, since {date}: “{quote}”.",
     "since": "since {}",
     "turn": "turn {turn}",
     "when": " ({})",
@@ -440,6 +445,7 @@ _CHINESE = {
     "user": "你说过{when}：“{quote}”。",
     "assistant": "我说过{when}：“{quote}”。",
     "known": "我记得{when}：“{quote}”。",
+    "against": "它与 {fact}（自 {date} 起）矛盾，尚未决定：“{quote}”。",
     "since": "自 {} 起",
     "turn": "第{turn}轮",
     "when": "（{}）",
@@ -492,6 +498,12 @@ def _quote(found: Found, say: Mapping[str, str]) -> str:
     known += [s.date] if s.date else []
     when = say["when"].format(say["comma"].join(known)) if known else ""
     return say[s.role].format(when=when, quote=_quotable(found.text))
+
+
+def _disputed(best: Found, prompt: Prompt, say: Mapping[str, str]) -> str:
+    """The other sides of a conflict that nobody settled: half of it would be no answer."""
+    others = [s for s in prompt.statements if s.fact in best.statement.against]
+    return "".join(say["against"].format(fact=s.fact, date=s.date, quote=_quotable(s.text)) for s in others)
 
 
 def _not_found(prompt: Prompt, say: Mapping[str, str]) -> str:

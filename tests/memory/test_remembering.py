@@ -143,6 +143,19 @@ def test_two_clients_at_the_same_moment_are_in_conflict_until_somebody_decides(o
     assert [c.id for c in desk.memory.conflicts] == [conflict.id]
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [("Is there a weekly report?", "It is undecided against f"), ("weekly report 还发吗？", "尚未决定：“The user")],
+)
+def test_the_embedded_responder_tells_both_sides_of_what_is_undecided(opened, question, told):
+    phone, desk = opened("ok", conversation="phone"), opened("ok", conversation="desk")
+    disputed(phone, desk)
+    reply = str(Engine.open(phone.store, user="ana", conversation="home").say(question))
+    sides = [phone.memory.text(n) for n in phone.memory.conflicts[0].facts]
+    assert told in reply
+    assert all(side.removesuffix(".") in reply for side in sides)
+
+
 def test_what_one_conversation_works_on_is_in_no_other_ones_prompt_not_even_in_dispute(opened):
     trip = opened("ok")
     text = "The report is at step three"

@@ -28,6 +28,10 @@ def test_why_names_the_stage_and_a_change_that_was_tried(demo: Path):
     assert found["remedy"] in ask(demo, "why", "peanuts", "--turn", "100")
 
 
+def test_it_is_there_among_the_commands_for_what_is_remembered_as_well(demo: Path):
+    assert ask(demo, "memory", "why", "peanuts", "--turn", "100") == ask(demo, "why", "peanuts", "--turn", "100")
+
+
 def test_what_was_never_said_is_told_as_that(demo: Path):
     assert "never written" in ask(demo, "why", "a zebra in the cellar")
 
