@@ -9,6 +9,7 @@ phrases_chinese.py do that.
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 
 from memory.language import HAN, is_cjk, simplified
 
@@ -353,6 +354,40 @@ def _chinese(subject: str, attribute: str, value: str, *, negated: bool) -> str:
     if negated and not value:
         return f"{who}不要{noun}"
     return f"{who}的{noun}{'不是' if negated else '是'}{value}"
+
+
+@lru_cache(maxsize=4096)
+def told_of(text: str) -> frozenset[str]:
+    """What an entry may be about, read back from how `entry` words it; more than one where wordings are shared.
+
+    >>> sorted(told_of("The user's furniture budget is 1,800 euros.")), sorted(told_of("用户住在成都。"))
+    (['budget', 'furniture budget'], ['home city'])
+    """
+    line = text.strip().rstrip(".。")
+    found = {attribute for attribute, wording in _wordings() if wording.match(line)}
+    for m in filter(None, (_OWN_ENGLISH.match(line), _OWN_CHINESE.match(line))):
+        found |= {attribute_of(m["a"]), attribute_of(m["a"].split()[-1])}
+    return frozenset(found)
+
+
+_OWN_ENGLISH = re.compile(r"[^:]+?['’]s (?P<a>\w[^:]*?)(?: is |: )")
+_OWN_CHINESE = re.compile(r"[^：]+?的(?P<a>[^是：，]{1,12}?)不?是")
+
+
+@cache
+def _wordings() -> list[tuple[str, re.Pattern[str]]]:
+    """The forms of entries as patterns; where only "is" stands between, the subject has no attribute of its own."""
+    found = []
+    for table in (_ENGLISH, _CHINESE):
+        for attribute, forms in table.items():
+            for form in forms:
+                who = "[^'’的]+" if form in _SHARED else ".+?"
+                pattern = re.escape(form).replace(r"\{Who\}", who).replace(r"\{Owner\}", ".+?").replace(r"\{v\}", ".+")
+                found.append((attribute, re.compile(f"{pattern}$", re.IGNORECASE)))
+    return found
+
+
+_SHARED = ("{Who} is {v}", "{Who} is not {v}", "{Who}有{v}", "{Who}没有{v}")
 
 
 def mostly_chinese(text: str) -> bool:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from memory.asked import LIGHT, asked_weights
 from memory.errors import BadMessage
 from memory.language import alike, sentences, terms
-from memory.recollect import LIGHT, asked_weights
 
 NUMBER = 4.5  # what a number weighs that questions take apart: 5,000
 

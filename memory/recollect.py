@@ -1,12 +1,12 @@
 """Which facts belong into a prompt, and why not the others.
 
 A user's hot facts (their name, how they want to be answered, what they marked) come unasked; others come where the
-message asks for them. A fact whose own turn stands in the window is not said twice. Open conflicts come as pairs.
+message asks for them. A fact whose own turn stands in the window is not said twice, unless a value that it replaced
+stands there too: then which one holds is said. Open conflicts come as pairs.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,12 +15,14 @@ from itertools import islice
 
 import numpy as np
 
+from memory.asked import NAMING, asked_by, fact_weights, holds_a_name
 from memory.events import PlacedFact
 from memory.facts import WEIGHTY, Candidate, Fact
 from memory.finder import Vector, VectorSource
 from memory.knowledge import Knowledge
-from memory.language import UNKNOWN, alike, is_cjk, terms, zipf
+from memory.language import alike, terms
 from memory.retrieval import Hit
+from memory.revision import excludes
 from memory.settings import Settings
 from memory.turns import Words
 
@@ -37,54 +39,11 @@ NEAR_SHARE = 0.5  # of the words, for two texts to be compared as perhaps the sa
 Label = Callable[[Fact], str]
 
 
-COMMON = 7.0  # zipf of "the": such a word asks for nothing
-LIGHT = 0.3  # what it counts all the same, and so does a pair of characters that is no word
-_FUNCTION = frozenset("我你您他她它的了吗呢吧啊么什是哪谁几多少在有和")
-_GENERIC = frozenset(
-    terms("tell know remember recall say said please now again still exactly actually currently anything")
-)
-
-# How people ask for what an attribute holds, where they do not name it.
-ASKED_BY = {
-    "home city": "live lives living reside home 住 哪里 城市",
-    "name": "called name 叫 名字",
-    "age": "old 多大 几岁 岁数",
-    "birthday": "born birthday 出生 生日",
-    "job": "work living profession do 做什么 工作 职业",
-    "employer": "work company employer job 公司 工作",
-    "likes": "enjoy enjoys love loves favourite favorite like taste fond hobbies 喜欢 爱好 爱吃 口味",
-    "hobby": "hobbies pastime leisure 爱好 兴趣 业余",
-    "budget": "spend spending afford 花费 能花 可花",
-    "reply style": "answer reply respond 回答 回复 答复",
-    "allergy": "allergic allergy allergies eat avoid 过敏 忌口",
-    "diet": "eat food diet vegetarian 吃 饮食",
-    "moving day": "move moving date when 搬家",
-    "phone number": "call reach phone 电话 联系",
-}
-
-
-def asked_weights(question: str) -> dict[str, float]:
-    """What a question asks for: its terms, the rarer in the language the heavier."""
-    weights: dict[str, float] = {}
-    for word in _WORD.findall(question.casefold()):
-        for term in terms(word):
-            if term in _GENERIC or (is_cjk(term) and _FUNCTION & set(term)):
-                continue
-            known = zipf(term if is_cjk(term) else word)
-            no_word = is_cjk(term) and known == UNKNOWN
-            weights[term] = LIGHT if no_word else max(LIGHT, COMMON - known)
-    return weights or dict.fromkeys(_ASKED_WITH & set(question), 1.0)  # 我住在哪里 asks with one character
-
-
-_ASKED_WITH = frozenset(word for asked in ASKED_BY.values() for word in asked.split() if len(word) == 1)
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-
-
 class FactFinder:
     """The index of one user's facts, kept in step with what is known. A projection: dropped when words are erased.
 
-    Facts are short, and few tell of one thing: how rare a word is among them says nothing, so it is taken from the
-    language. That is what sets this apart from the index of pages.
+    What each word of a question weighs comes from the language (asked.py), not from the facts: that is what sets this
+    apart from the index of pages.
     """
 
     def __init__(self, words: Words, vectors: VectorSource | None = None) -> None:
@@ -92,6 +51,7 @@ class FactFinder:
         self._vectors = vectors
         self._seen = 0  # facts
         self._terms: dict[int, frozenset[str]] = {}  # of the entry itself
+        self._called: set[int] = set()  # whose value is somebody's name
         self._holders: dict[str, set[int]] = {}  # term, also of its topic and of how people ask for it -> facts
         self._text_only: dict[str, list[int]] = {}  # term -> facts without an attribute
         self._families: dict[str, set[str]] = {}  # first five letters -> terms
@@ -107,7 +67,9 @@ class FactFinder:
             text = self._words(fact.text)
             attribute, tags = (self._words(i) if i else "" for i in (fact.attribute, fact.tags))
             self._terms[number] = frozenset(terms(text))
-            for term in self._terms[number].union(terms(f"{attribute} {tags} {ASKED_BY.get(attribute, '')}")):
+            if holds_a_name(attribute):
+                self._called.add(number)
+            for term in self._terms[number].union(terms(f"{tags} {asked_by(attribute)}")):
                 self._holders.setdefault(term, set()).add(number)
                 self._families.setdefault(term[:FAMILY], set()).add(term)
             for term in () if fact.key else self._terms[number]:
@@ -136,7 +98,7 @@ class FactFinder:
         Facts that hold nothing but words that many hold, and cannot come to the share `least`, are left out.
         """
         self.take(k)
-        weights = asked_weights(question)
+        weights = fact_weights(question)
         left = total = sum(weights.values())
         found: dict[int, dict[str, float]] = {}
         for term, weight in sorted(weights.items(), key=lambda each: -each[1]):
@@ -146,6 +108,9 @@ class FactFinder:
             for number in held:
                 found.setdefault(number, {})[term] = weight / total
             left -= weight
+        naming = {term: weights[term] / total for term in NAMING & weights.keys()}
+        for number in found.keys() & self._called if naming else ():
+            found[number] |= naming
         return found
 
     def _held(self, term: str) -> set[int]:
@@ -281,7 +246,7 @@ def choose(
     for each in _once([*pairs, *wanted]):
         fact = k.facts[each.fact]
         tokens = fact.tokens + LINE_TOKENS
-        if each.why != "conflict" and present(fact):
+        if each.why != "conflict" and present(fact) and not _replaced_stands(k, fact, present):
             placed.append(replace(each, tokens=tokens, stage="window", dropped="its own turn stands in the window"))
         elif tokens > room:
             placed.append(replace(each, tokens=tokens, stage="budget", dropped=f"{tokens} tokens; {room} are left"))
@@ -291,6 +256,12 @@ def choose(
     misses = [PlacedFact(h.page, "match", h.score, stage=h.stage, dropped=h.dropped) for h in found.misses]
     known = {p.fact for p in placed}
     return [*placed, *(m for m in misses if m.fact not in known)]
+
+
+def _replaced_stands(k: Knowledge, fact: Fact, present: Callable[[Fact], bool]) -> bool:
+    """Whether a turn in the window says what this fact replaced."""
+    others = (k.facts[f.id] for f in k.by_key.get(fact.key, ()) if f.id != fact.id) if fact.key else ()
+    return any(excludes(each, fact) and present(each) for each in others)
 
 
 def _hot(k: Knowledge, conversation: str, now: datetime) -> list[PlacedFact]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from memory.asked import asked_weights
 from memory.asking import COMPARISON, CONCLUSION, PLAIN, THEN, Mention, kind_of, matter, mentions_in, named
 from memory.attributes import KIN, USER
 from memory.chains import HOPS as CHAIN_HOPS
@@ -21,7 +22,7 @@ from memory.errors import BadSetting
 from memory.facts import Fact
 from memory.graph import BELONGS, CAUSAL, NEGATES, REFERENCE, TEMPORAL, TOPICAL, UPDATES, Edge, Graph, entity_key
 from memory.language import terms
-from memory.recollect import FactFinder, asked_weights, recollect, standing
+from memory.recollect import FactFinder, recollect, standing
 from memory.settings import Settings
 from memory.show import Shown, small, table, text
 

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from memory import show
+from memory.asked import LIGHT, asked_weights
 from memory.errors import BadSetting, UnknownName
 from memory.events import (
     FactsPlaced,
@@ -32,7 +33,6 @@ from memory.events import (
 from memory.exposure import UNMARKED
 from memory.observed import Observed, observe
 from memory.prompt import Message
-from memory.recollect import LIGHT, asked_weights
 from memory.scope import Scope
 from memory.show import Shown, small
 from memory.steps import READ, Step

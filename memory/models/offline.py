@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -22,6 +22,8 @@ from math import log
 from types import MappingProxyType
 from typing import Any
 
+from memory.asked import NAMING, asked_by, fact_weights, holds_a_name
+from memory.attributes import told_of
 from memory.errors import ModelError
 from memory.language import HAN, alike, sentences, terms
 from memory.tokens import count
@@ -42,6 +44,8 @@ ENTRY: Mapping[str, Any] = MappingProxyType(  # its row in LiteLLM's table
 )
 
 ENOUGH = 0.55  # coverage of the question's terms below which a sentence is no answer
+ENOUGH_KNOWN = 0.3  # the same of a remembered fact: it is short, and what it is about counts as its own words
+ALIKE_KNOWN = 3  # facts that answer as well as the best are told together
 NEAR = 0.8  # of the best score: a newer turn this close wins, it may be the changed value
 CHANGED = 1.25  # a sentence that says "actually", "now", 改成 ranks higher by this
 PAIR = 0.9  # two sentences quoted together rank lower than one that says the same
@@ -312,13 +316,39 @@ class Found:
 
 
 def _answer(prompt: Prompt, question: str, say: Mapping[str, str], *, may_recall: bool) -> Response:
-    statements = [s for s in prompt.statements if not _OURS.match(s.text)]
+    statements = [s for s in prompt.statements if not s.fact and not _OURS.match(s.text)]
     weights = _weights(question, [s.text for s in statements])
     best = _best(statements, "user", weights)
+    known = _remembered([s for s in prompt.statements if s.fact], question, weights)
+    if known and not (best and best.score > known[0].score):  # what holds now, whatever was said before
+        best = known[0]
     if may_recall and weights and (recall := _recall(prompt, question, weights, best)):
         return Response(recall=recall)  # what an assistant said is no reason not to look for the user's own words
     best = best or _best(statements, "assistant", weights)
-    return Response(_quote(best, say) + _disputed(best, prompt, say) if best else _not_found(prompt, say))
+    alike_best = known if best and best.statement.fact else [best] if best else []
+    told = [each for each in alike_best if each.statement.fact not in alike_best[0].statement.against]
+    quotes = [_quote(each, say) + _disputed(each, prompt, say) for each in told]
+    return Response(" ".join(quotes) or _not_found(prompt, say))
+
+
+def _remembered(facts: Iterable[Statement], question: str, weights: Mapping[str, float]) -> list[Found]:
+    """The facts that hold most of what is asked, the newest first; what they are about counts, in either language."""
+    asked = fact_weights(question)
+    found = []
+    for fact in facts:
+        about = told_of(fact.text)
+        held = _term_set(f"{fact.text} {' '.join(asked_by(each) for each in sorted(about))}")
+        if any(map(holds_a_name, about)):
+            held |= NAMING
+        elif "name" in about and not all(_held(held, term) for term in asked):  # the cat's name is not the user's
+            held -= NAMING
+        coverage = sum(w for term, w in asked.items() if _held(held, term)) / sum(asked.values()) if asked else 0.0
+        missing = frozenset(term for term in weights if not _held(held, term))
+        if coverage >= ENOUGH_KNOWN:
+            found.append(Found(fact, fact.text, coverage, coverage, missing))
+    most = max((each.coverage for each in found), default=0.0)
+    best = [each for each in found if each.coverage == most]
+    return sorted(best, key=lambda each: each.statement.date, reverse=True)[:ALIKE_KNOWN]
 
 
 def query_terms(question: str) -> list[str]:
@@ -366,10 +396,11 @@ def _best_of(statement: Statement, weights: Mapping[str, float]) -> Found | None
 
 
 def _holds(text: str, term: str) -> bool:
-    held = _term_set(text)
-    if term in held or any(alike(term, other) for other in held):
-        return True
-    return term in _SAID_AS and _SAID_AS[term] in text
+    return _held(_term_set(text), term) or (term in _SAID_AS and _SAID_AS[term] in text)
+
+
+def _held(held: Collection[str], term: str) -> bool:
+    return term in held or any(alike(term, other) for other in held)
 
 
 _SAID_AS = {"名字": "我叫"}  # who is asked for a name tells it without the word

@@ -113,6 +113,36 @@ def test_a_fact_is_found_by_other_words_than_its_own(mind, question, expected):
     assert found(mind, question) == expected
 
 
+def test_a_question_in_one_language_finds_a_fact_in_the_other_by_what_it_is_about(mind):
+    mind.says(5, "成都", attribute="home city", text="用户住在成都。")
+    mind.says(6, "团子", attribute="cat", single=False, text="用户的猫是团子。")
+    mind.says(7, "a nurse", attribute="job", text="The user's job: a nurse.")
+    assert found(mind, "Where do I live?") == ["成都"]
+    assert found(mind, "What is my cat called?") == ["团子"]
+    assert found(mind, "我的工作是什么？") == ["a nurse"]
+    assert found(mind, "What do I do for a living?") == ["a nurse"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("我的猫叫什么名字？", "团子"),
+        ("我妹妹叫什么名字？", "林月"),
+        ("我平时喝什么？", "绿茶"),
+        ("茶馆定在哪天开业？", "7月4日"),
+        ("我叫什么名字？", "林晓"),
+    ],
+)
+def test_chinese_asks_with_single_characters_and_around_the_name_of_a_thing(question, expected):
+    mind = Mind()
+    mind.says(1, "林晓", attribute="name", text="用户的名字是林晓。")
+    mind.says(2, "团子", attribute="cat", single=False, text="用户的猫是团子。")
+    mind.says(3, "林月", attribute="sister", single=False, text="用户的姐妹是林月。")
+    mind.says(4, "绿茶", attribute="drinks", single=False, text="用户喝绿茶。")
+    mind.says(5, "7月4日", attribute="opening date", text="用户的开业日期是7月4日。")
+    assert found(mind, question)[0] == expected
+
+
 words = st.lists(
     st.sampled_from(["alpha", "bravo", "carrot", "delta", "echo", "foxtrot", "gamma", "hotel"]), min_size=1, max_size=4
 )
@@ -199,6 +229,16 @@ def test_what_stands_in_the_window_or_has_no_room_is_left_out_with_its_reason(mi
     assert [p.stage for p in chosen(mind, "Do I like jazz?", present=lambda fact: fact.id == 3)][:1] == ["window"]
     (first, *_) = chosen(mind, "Do I like jazz?", room=5)
     assert (first.stage, first.dropped) == ("budget", f"{first.tokens} tokens; 5 are left")
+
+
+def test_what_holds_is_said_again_where_what_it_replaced_stands_in_the_window_too(mind):
+    """Leeds in one turn, Bradford in another: who reads both is told which is true."""
+    mind.says(9, "8000 euros")
+    both, newer_alone = (lambda fact: True), (lambda fact: fact.id == 5)
+    assert [(p.fact, p.stage) for p in chosen(mind, "What is the budget?", present=both)][:1] == [(5, "")]
+    assert [(p.fact, p.stage) for p in chosen(mind, "What is the budget?", present=newer_alone)][:1] == [(5, "window")]
+    liked = [p for p in chosen(mind, "Do I like jazz?", present=both) if p.fact == 3]
+    assert [p.stage for p in liked] == ["window"]  # other likes take nothing from it
 
 
 def in_dispute(mind: Mind, **rest) -> None:

@@ -570,6 +570,22 @@ def test_five_turns_and_two_questions_here_and_in_another_conversation(talk, tol
     assert len(here.memory.facts()) == 4  # questions and answers taught it nothing
 
 
+MOVED = {
+    "english": ("Hi, I live in Leeds with my wife.", "I moved to Bradford last week.", "Where do I live?", "Bradford"),
+    "chinese": ("我住在上海。", "我上周搬到杭州了。", "我住在哪里？", "杭州"),
+    "asked in the other language": ("我住在上海。", "我上周搬到杭州了。", "Where do I live?", "杭州"),
+}
+
+
+@pytest.mark.parametrize(("then", "now", "question", "answer"), MOVED.values(), ids=MOVED)
+def test_who_moved_is_told_where_they_live_now_here_and_elsewhere(talk, then, now, question, answer):
+    here = talk("here")
+    here.say(then)
+    here.say(now)
+    assert answer in str(here.say(question))  # both stand in the window: which one holds is said
+    assert answer in str(talk("elsewhere").say(question))
+
+
 STYLES = {
     "english": ("Brief replies, please.", "I need very detailed reports now.", "brief", "very detailed"),
     "chinese": ("请回复简短一点。", "我现在需要非常详细的报告。", "brief", "very detailed"),

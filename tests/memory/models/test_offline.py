@@ -51,6 +51,11 @@ def recall_round(recall, result, call_id="c1"):
     )
 
 
+def known(*facts):
+    lines = (f"f{n} (since 2026-03-{n:02}): {fact}" for n, fact in enumerate(facts, 1))
+    return system("\n".join(["<known>", "Remembered about the user from before:", *lines, "</known>"]))
+
+
 # Questions and statements
 
 
@@ -129,6 +134,56 @@ def test_the_assistant_is_quoted_where_the_user_said_nothing_about_it():
 def test_a_changed_value_is_quoted_not_the_old_one(old, new, question):
     noted = assistant("Noted: x")
     assert "9500" in says(user(old), noted, user("Nice day."), noted, user(new), noted, user(question))
+
+
+# What is remembered
+
+
+@pytest.mark.parametrize(
+    ("question", "fact"),
+    [
+        ("Where do I live?", "The user lives in Bradford."),
+        ("What food do I have to avoid?", "The user is allergic to peanuts."),
+        ("How much may I spend on furniture?", "The user's furniture budget is 1,800 euros."),
+        ("What is my sister's name?", "The user's sister: Jule."),
+        ("Where do I live?", "用户住在成都。"),
+        ("我住在哪里？", "The user lives in Bradford."),
+        ("我的猫叫什么名字？", "用户的猫是团子。"),
+    ],
+)
+def test_a_fact_answers_what_asks_for_what_it_is_about_in_either_language(question, fact):
+    assert fact.rstrip(".。") in says(known("The user likes jazz.", fact, "用户喜欢爬山。"), user(question))
+
+
+def test_what_is_remembered_holds_now_whatever_was_said_before():
+    here = (user("Hi, I live in Leeds with my wife."), assistant("Noted."), user("I moved to Bradford last week."))
+    told = says(known("The user lives in Bradford."), *here, assistant("Noted."), user("Where do I live?"))
+    assert told == "I remember (f1, since 2026-03-01): “The user lives in Bradford”."
+
+
+def test_a_statement_that_says_what_changed_goes_before_what_is_remembered():
+    here = (user("Actually my kitchen budget is 15k now."), assistant("Noted."))
+    assert "15k" in says(known("The user's kitchen budget is 12k."), *here, user("What is my kitchen budget?"))
+
+
+def test_facts_that_answer_alike_are_told_together_the_newest_first():
+    facts = known("The user drinks tea.", "The user drinks rooibos.", "The user likes jazz.")
+    told = says(facts, user("What do I drink?"))
+    assert told == (
+        "I remember (f2, since 2026-03-02): “The user drinks rooibos”. "
+        "I remember (f1, since 2026-03-01): “The user drinks tea”."
+    )
+
+
+def test_the_name_of_another_is_not_the_users():
+    assert says(known("The user's name is Ana."), user("What is the name of my cat?")).startswith("I do not find")
+    assert "Ana" in says(known("The user's name is Ana."), user("What is my name?"))
+
+
+def test_a_page_that_promises_more_than_a_fact_is_asked_for_first():
+    asked = (known("The user works at Elbkai."), stubs("[p3:elbkai,begin,may]"), user("When do I begin at Elbkai?"))
+    assert recalls(*asked) == Recall(("p3",), "When do I begin at Elbkai?")
+    assert recalls(known("The user lives in Leeds."), stubs("[p3:live,music]"), user("Where do I live?")) is None
 
 
 def test_what_stands_in_the_window_is_newer_than_a_recalled_page():
