@@ -75,6 +75,11 @@ _OF_ANYTHING = re.compile(rf"(?:{_DETERMINER} )?(?:day|date|time|number)$")  # t
 _LEADS_TO_CORRECTION = re.compile(r"\b(?:actually|correction|sorry|wait|no|nope)\b", re.IGNORECASE)
 
 
+_PLACES = ("home city", "employer")
+# "I used to work at Acme, now I'm at Globex": of the place that was left just before
+_NOW_THERE = re.compile(rf"I(?:['’]?m| am)(?: now)? (?:in|at|with) {say.NAME}")
+
+
 _MARK_IN_NAME = re.compile(r"(?<=[A-Z]{2})!(?=[A-Z][a-z])|(?<=\w)\.(?=(?:com|org|net|de|io|ai|co|uk|js|dev|app|tv)\b)")
 _LETTERS = {"!": "ǃ", ".": "ꞏ"}  # that look like them
 
@@ -166,11 +171,15 @@ def _all(body: str, earlier: str, speaker: str) -> Iterator[Found]:
         _PERSONAL.search(body)
         or ":" in body
         or "budget" in low
+        or "deadline" in low
         or low[:2] in ("no", "ca", "st", "le", "mo", "ch", "do")
     ):
-        ended = 0
+        ended, left = 0, ""
         for start in _starts(body):
             found, subject = _clause(body, low, start, subject, speaker)
+            if left and not found and (m := _NOW_THERE.match(body, start)):
+                found = [Found(start, m.end("v"), left, m["v"].rstrip("."), corrects=True)]
+            left = next((each.attribute for each in found if each.negated and each.attribute in _PLACES), left)
             corrects = _LEADS_TO_CORRECTION.search(body, ended, start) is not None
             yield from (each._replace(corrects=True) if corrects else each for each in found)
             ended = start
@@ -199,7 +208,7 @@ def _clause(body: str, low: str, start: int, carried: str, speaker: str) -> tupl
     if subject:
         assert m is not None
         found = list(_predicates(body, low, m.end(), start, subject, named=m["who"] is not None and subject != USER))
-        if m["name"] and not _verb_like(m["name"]):
+        if m["name"] and not _verb_like(m["name"]) and not say.DIED.match(body, m.end("name")):
             found.append(Found(start, m.end("name"), attribute_of(m["kin"]), m["name"]))
         if found and m["i"] is None:
             return found, subject
@@ -268,7 +277,8 @@ def _read(form: say.Form, m: re.Match[str], start: int, subject: str, *, named: 
         subject, attribute = USER, subject.removeprefix("user's ")  # my teacher is called Inês
     if not attribute or (named and (attribute not in _OF_OTHERS or _plural_verb(m))):
         return
-    negated = form.negated != bool(groups.get("neg") or groups.get("neg2"))
+    denied = groups.get("neg") or groups.get("neg2") or _NO_LONGER.search(m["v"])
+    negated = form.negated != bool(denied)
     corrects = bool(say.CORRECTS.search(m[0]))
     for value, end in _values(m["v"], attribute, form.check):
         yield Found(
@@ -278,6 +288,9 @@ def _read(form: say.Form, m: re.Match[str], start: int, subject: str, *, named: 
         yield Found(
             start, m.end("old"), attribute, groups["old"].strip(), form.kind, subject, not negated, corrects=True
         )
+
+
+_NO_LONGER = re.compile(r" no longer\W*$", re.IGNORECASE)  # "I live in Leeds no longer"
 
 
 def _plural_verb(m: re.Match[str]) -> bool:
@@ -304,7 +317,7 @@ def _topics(body: str, start: int) -> Iterator[Found]:
     if m := say.PUT_ASIDE.match(body, start):
         yield Found(start, m.end(), _pot(m["for"]), m["v"].strip())
         return
-    for pattern in (say.TOPIC, say.CHANGED, say.REFUSED, say.BARE_TOPIC):
+    for pattern in (say.MADE, say.TOPIC, say.CHANGED, say.REFUSED, say.BARE_TOPIC):
         if (m := pattern.match(body, start)) and (found := _TOPIC_READERS[pattern](m)):
             yield from found
             return
@@ -312,10 +325,11 @@ def _topics(body: str, start: int) -> Iterator[Found]:
 
 def _owned(m: re.Match[str]) -> list[Found]:
     """my budget is 8000; my sister's name is Mia; my sister's birthday is 3 May; my brother is called Tom."""
-    noun, part = m["a"], m["b"]
+    noun, part = _ANNOUNCED.sub("", m["a"]), m["b"]
     if part and attribute_of(noun) not in KIN | PETS:
         noun, part = f"{noun}'s {part}", ""  # my driver's license
-    attribute, subject = attribute_of(noun), USER
+    pot = _BUDGET_FOR.fullmatch(noun)
+    attribute, subject = _pot(pot[1]) if pot else attribute_of(noun), USER
     if noun.lower().endswith("ones"):
         return []
     if part and part != "name":
@@ -329,15 +343,23 @@ def _owned(m: re.Match[str]) -> list[Found]:
     return _stated_value(m, subject, attribute, known=known_noun(noun) or bool(part))
 
 
+_ANNOUNCED = re.compile(r" (?:has |have |was |is |just )*changed$", re.IGNORECASE)  # "my address changed: …"
+_BUDGET_FOR = re.compile(r"budget for (.+)", re.IGNORECASE)
+
+
 def _bare(m: re.Match[str]) -> list[Found]:
     noun = m["a"].lower()
     attribute = attribute_of(noun)
     if attribute in _SERVANTS and _capital(m["v"].split(",")[0]):
         return _stated_value(m, USER, attribute, known=True)
-    if not known_noun(noun) or attribute in KIN | PETS | _NEEDS_OWNER:
+    if attribute in KIN | PETS | _NEEDS_OWNER:
+        return []
+    if pot := _BUDGET_FOR.fullmatch(noun):
+        attribute = _pot(pot[1])
+    elif not known_noun(noun) and not (noun.endswith(" budget") and len(noun.split()) == 2):  # the kitchen budget
         return []
     return (
-        _stated_value(m, USER, attribute_of(noun), known=True)
+        _stated_value(m, USER, attribute, known=True)
         if _solid(m["v"]) or m["be"].strip() in ("=", ":")
         else []
     )
@@ -349,6 +371,7 @@ _SERVANTS = frozenset({"landlord", "boss", "teacher", "vet", "doctor"})  # "land
 
 def _stated_value(m: re.Match[str], subject: str, attribute: str, *, known: bool) -> list[Found]:
     raw, negated = m["v"].strip(), bool(m["neg"])
+    raw = _ON_A_DAY.sub("", raw) if DATED.search(raw) else raw
     corrects = bool(say.CORRECTS.search(m[0])) or "chang" in m["be"]
     if m["neg"] and (both := _NOT_BUT.match(f"not {raw}")):
         raw, negated, corrects = both["new"], False, True
@@ -377,6 +400,9 @@ def _stated_value(m: re.Match[str], subject: str, attribute: str, *, known: bool
     ]
 
 
+_ON_A_DAY = re.compile(r"^(?:on|by) (?=the \d|\d|[A-Z])")  # "on 3 May"
+
+
 def _plural(be: str) -> bool:
     return be.strip() in ("are", "were")
 
@@ -399,13 +425,21 @@ def _moved(m: re.Match[str]) -> list[Found]:
     return [Found(m.start(), end, attribute_of(noun), value[0][0], "decision", corrects=True, single=True)]
 
 
+def _made(m: re.Match[str]) -> list[Found]:
+    """make the budget 9,000."""
+    noun = m["a"].lower()
+    if not known_noun(noun) and not noun.endswith(" budget"):
+        return []
+    return [Found(m.start(), m.end(), attribute_of(noun), m["v"].strip(" .,"), "decision", corrects=True, single=True)]
+
+
 def _refused(m: re.Match[str]) -> list[Found]:
     """no weekly report any more: it does not hold, whatever it was set to."""
     noun = m["a"].strip().lower()
     return [Found(m.start(), m.end(), attribute_of(noun), "", "decision", negated=True, corrects=True, single=True)]
 
 
-_TOPIC_READERS = {say.TOPIC: _owned, say.CHANGED: _moved, say.REFUSED: _refused, say.BARE_TOPIC: _bare}
+_TOPIC_READERS = {say.MADE: _made, say.TOPIC: _owned, say.CHANGED: _moved, say.REFUSED: _refused, say.BARE_TOPIC: _bare}
 
 
 def _solid(value: str) -> bool:
@@ -472,7 +506,8 @@ def _appositions(body: str) -> Iterator[Found]:
         kin = attribute_of(m["k"])
         first = m["v"].split()[0]
         if kin in KIN | PETS and first not in say.NOT_NAMES | say.NOT_SUBJECTS:
-            yield Found(m.start(), m.end(), kin, m["v"])
+            died = say.DIED.match(body, m.end()) is not None and kin in PETS
+            yield Found(m.start(), m.end(), kin, m["v"], negated=died, corrects=died)
 
 
 def _corrected(body: str, m: re.Match[str], earlier: str) -> Iterator[Found]:
@@ -567,7 +602,8 @@ def _fits(value: str, check: str) -> bool:
             check == "eaten" and _MEALS.match(value)
         )
     if check == "name":
-        return value[0].isupper() and value.split(maxsplit=1)[0] not in say.NOT_NAMES
+        whose = value.endswith(("'s", "’s"))  # "at Monday's meeting"
+        return value[0].isupper() and not whose and value.split(maxsplit=1)[0] not in say.NOT_NAMES
     if check == "learnt":
         return not _VAGUE.match(value) and not value.startswith(("that ", "about how", "from "))
     if _VAGUE.match(value):

@@ -78,12 +78,18 @@ PREDICATES: tuple[Form, ...] = (
     _form("called|named", rf"{BE}{ADV} (?:called|named) {NAME}", "name", check="name"),
     _form("call me|calls me", rf" calls? me {NAME}", "nickname", check="name"),
     _form("years old|years of age|year old", rf"{BE}{ADV} (?P<v>\d{{1,3}}) years? (?:old|of age)", "age"),
-    _form("'m |am |’m |im |is |'s |’s |turn", rf"(?:{BE}{ADV}|{HAVE}{ADV} turn(?:s|ed|ing)?) (?P<v>\d{{1,3}})(?=[.,!;]|$| and\b| this| today| next)", "age"),
+    _form("'m |am |’m |im |is |'s |’s |turn", rf"(?:{BE}{ADV}|{HAVE}{ADV} turn(?:s|ed|ing)?) (?P<v>\d{{1,3}})(?=[.,!;](?!\d)|$| and\b| now\b| this| today| next)", "age"),
+    _form("turn", rf"{HAVE}{ADV} turned (?P<v>\d{{1,3}})(?= last| yesterday| on\b| in\b| a (?:few|couple))", "age"),
     _form("'m |am |’m |im |is |'s |’s |are ", rf"{BE}{ADV} (?:an?|the) (?P<v>(?:[\w-]+ ){{0,4}}?(?:{JOBS})s?)\b(?! of (?:mine|yours))", "job"),
     _form("work", rf"{NEG}{HAVE}{ADV} (?:been )?work(?:s|ed|ing)?{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
     _form("'m work|im work|am work|is work|’m work|’s work|'s work", rf"{BE}{ADV} working{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
     _form("work", rf"{NEG}(?:{HAVE}|{BE.replace('neg', 'neg2')}){ADV} (?:been )?(?:working|works?|(?<=ve )worked|(?<=has )worked){ADV} (?:at|for) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="place"),
     _form("job|position|internship|employed|hired", rf"(?:{HAVE}{ADV} (?:accepted|got|took|started|landed|found|have) an? (?:new )?(?:job|position|internship)|{BE}{ADV} (?:employed|hired)) (?:at|with|by|as|in) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="name"),
+    _form("promoted", rf"(?: got|{BE}|{HAVE} been){ADV} promoted to (?:an? |the )?(?P<v>[^.!?;,\n]{{3,40}})", "job", check="noun"),
+    _form("join", rf"{ADV} (?:left|quit) (?P<old>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*){{0,3}})(?:,? (?:and|then|to)){{1,2}}(?: I)? join(?:ed)? {NAME}", "employer", check="name"),
+    _form("quit|left|resigned", rf"(?P<neg> (?:quit|left) (?:my|her|his|the) (?:job|position|post) at| resigned from) {NAME}", "employer", check="name"),
+    _form("started|start ", rf"{HAVE}{ADV} start(?:ed)?(?: working)? (?:at|with) {NAME}", "employer", check="name"),
+    _form("live at|lives at|living at", rf"(?:{ADV} lives?|{BE}{ADV} living) at (?P<v>\d+[a-z]? [A-Z][^.!?;\n]{{2,60}})", "address", check="noun"),
     _form("live|living|lives|reside", rf"(?:{NEG}{HAVE}{ADV} (?:lived?|lives|reside[sd]?|been living)|{BE.replace('neg', 'neg2')}{ADV} living)(?: here)?{ADV} (?:in|at|near) (?P<v>[^.!?;\n]{{2,60}})", "home city", check="place"),
     _form("mov|relocat|leav", rf"{LEAVING}(?: (?:there|here)|(?: back| over)? (?:to|into) [^.!?;,\n]{{1,40}}?)? from (?P<v>[A-Z][^.!?;,\n]{{1,60}})", "home city", check="place", now=True),
     _form("based in", rf"{BE}{ADV} based in (?P<v>[A-Z][^.!?;,\n]{{1,50}})", "home city", check="place"),
@@ -101,7 +107,7 @@ PREDICATES: tuple[Form, ...] = (
     _form("intolerant", rf"{BE}{ADV} (?P<v>\w+ intolerant)", "allergy"),
     _form("vegetarian|vegan|pescatarian|coeliac|celiac|halal|kosher", rf"(?:{BE}{ADV}| have{ADV} become| became| turned| went)(?: an?)? (?P<v>vegetarian|vegan|pescatarian|coeliac|celiac)", "diet"),
     _form("diabetic|asthmatic", rf"{BE}{ADV}(?: an?)? (?P<v>diabetic|asthmatic)", "health"),
-    _form("diabetes|asthma|migraine|hypertension|arthritis|insomnia|blood pressure|anemia|anaemia", rf"{NEG}{HAVE}{ADV}(?: have| has| got| suffers? from)? (?P<v>(?:\w+ )?(?:diabetes|asthma|migraines?|hypertension|high blood pressure|low blood pressure|arthritis|insomnia|an(?:a)?emia))\b", "health"),
+    _form("diabetes|asthma|migraine|hypertension|arthritis|insomnia|blood pressure|anemia|anaemia", rf"{NEG}{HAVE}{ADV}(?: have| has| got| suffers? from)? (?P<v>(?:type [12] |\w+ )?(?:diabetes|asthma|migraines?|hypertension|high blood pressure|low blood pressure|arthritis|insomnia|an(?:a)?emia))\b", "health"),
     _form("like|love|enjoy|adore|fan of|fond of|into|crazy about|keen on", rf"{NEG}{ADV} (?:likes?|loves?|enjoys?|adores?|have (?:always )?(?:loved|liked|enjoyed)|has (?:always )?(?:loved|liked)){V}", "likes", "preference", check="liked"),
     _form("loved", rf"{ADV} loved (?P<v>[A-Z][^.!?;\n]{{2,50}})", "likes", "preference", check="place"),
     _form("loved|liked|enjoyed", rf"['’]ve always (?:loved|liked|enjoyed){V}", "likes", "preference", check="liked"),
@@ -144,7 +150,7 @@ PREDICATES: tuple[Form, ...] = (
 TOPIC = re.compile(
     rf"(?P<det>my|our)(?: own)? {MY_NOUN}(?:['’]s (?P<b>[a-z]+(?: [a-z]+)?))?"
     r"(?:(?P<be> (?:is|are|will be|has been|has become|has changed to|has been changed to|changed to"
-    r"|should be|must be|would be|went up to|rose to|remains|stays)|['’]s| ?[:=])(?P<neg> not| no longer|n['’]t)?)"
+    r"|should be|must be|would be|(?:went|gone|go|goes|is|was|came) (?:up|down) to|rose to|rises to|grew to|(?:was |has )?(?:increased|raised|cut|lowered) to|fell to|dropped to|remains|stays)|['’]s| ?[:=])(?P<neg> not| no longer|n['’]t)?)"
     r"(?: now| still| currently| actually| also| called| named| about| around| only| again| set(?: to| at)?){0,2}:?(?: with)? "
     r"(?P<v>[^!?;\n]{1,100})",
     re.IGNORECASE,
@@ -153,7 +159,7 @@ TOPIC = re.compile(
 BARE_TOPIC = re.compile(
     rf"(?:the |a |new |our |your )*{MY_NOUN}"
     r"(?:(?P<be> (?:is|are|was|will be|has changed to|has been changed to|changed to|should be|must be|would be|is moved to"
-    r"|moved to|is now)|['’]s|(?:, [\w ]{2,20})? ?[:=])(?P<neg> not| no longer|n['’]t)?)(?: now| still| actually| only){0,2} "
+    r"|moved to|is now|(?:went|goes|is|was) (?:up|down) to|rose to|grew to|(?:was |has )?(?:increased|raised|cut|lowered) to|fell to|dropped to)|['’]s|(?:, [\w ]{2,20})? ?[:=])(?P<neg> not| no longer|n['’]t)?)(?: now| still| actually| only){0,2} "
     r"(?P<v>[^!?;\n]{1,80})",
     re.IGNORECASE,
 )
@@ -191,6 +197,9 @@ REPLY_STYLE = re.compile(
 WANTS_STYLE = re.compile(
     r"\b(?:please|request|i (?:need|want|prefer|like)|i['’]?d (?:like|prefer)|from (?:now|today) on|only|give me|keep)\b", re.I
 )
+# "make the budget 9,000"
+MADE = re.compile(rf"(?:please |can you |could you |let['’]?s )*make (?:the |my |our ){MY_NOUN} (?:it |to )?{AMOUNT}(?=\s*(?:[.,!;]|$|now\b|instead\b|please\b))", re.I)
+DIED = re.compile(r"\s+(?:(?:has |had |just |recently |sadly )*(?:died|passed away)|is dead)\b")
 APPOSITION = re.compile(
     r"\b(?P<det>[Mm]y|[Oo]ur) (?P<k>(?:older |younger |little |big |twin |elder |best |close |old |dear )?[a-z]+),? "
     r"(?P<v>[A-Z][\w’-]+(?: [A-Z][\w’-]+)?)\b(?!['’]s? (?:of|at)\b)"
@@ -270,7 +279,7 @@ CORRECTS = re.compile(
 LEAD = re.compile(
     r"(?:(?:well|oh|yes|yeah|no(?=[,.!:;—])|nope|actually|also|honestly|so|but|and|now|okay|ok|hi|hello|hey|good (?:morning|afternoon|evening)|just|in fact|by the way"
     r"|btw|anyway|plus|besides|then|sorry|correction|wait|please note|note|please|remember|remember that|that|because|since|although|though|as"
-    r"|as you know|fyi|today|currently|these days|nowadays|recently|lately|i think|i guess|i believe|to be honest|personally|of course|for now|first"
+    r"|(?:it )?turns out(?: that)?|it turned out(?: that)?|as you know|fyi|today|currently|these days|nowadays|recently|lately|i think|i guess|i believe|to be honest|personally|of course|for now|first"
     r"|(?:last|this|next) (?:year|month|week|spring|summer|autumn|fall|winter|\w+day)|yesterday|on (?:mon|tues|wednes|thurs|fri|satur|sun)day(?: (?:morning|afternoon|evening|night))?|since (?:last \w+|(?:19|20)\d\d|january|february|march|april|may|june|july|august|september|october|november|december)"
     r"|(?:\w+|a couple of) (?:days|weeks|months|years|year|month|week) ago|in (?:19|20)\d\d|finally|unfortunately|luckily|happily|sadly|one more thing|you know|know this|know that|from now on|i must say|i have to say|let me introduce myself"
     r"|please remember|please remember that|keep in mind that|don['’]t forget that|note that|nice to meet you|thanks|thank you|in the end|at last|like|haha|ah|hmm)"
@@ -280,7 +289,7 @@ BREAKS = re.compile(
     r"(?:,(?!\d)|[;—–(，；：]|:(?!\d)|\.(?= )|\s(?:and|but|so|because|since|although|though|that|plus|while|as|whereas|or)(?=\s))\s*"
 )
 CUTS = re.compile(
-    r"\s*(?:(?:,|\s)\s*(?:but|because|since|so|although|though|which|who|when|where|while|if|unless|until|till|after|before"
+    r"\s*(?:(?:,|\s)\s*(?:no longer|but|because|since|so|although|though|which|who|when|where|while|if|unless|until|till|after|before"
     r"|as (?:i|it|they|he|she|well|you|my|a treat|much)|as|too|then|now|right now|these days|anymore|any ?more|any longer|very much|a lot|so much|the most|more than|most|at the moment"
     r"|at all|anyway|though|by the way|however|please|to be honest|thank you|thanks|of course|for now|today|lately|recently|already|for (?:years|a long time|\d+ years|\w+ years)"
     r"|not|not just|even|just|every \w+|in the (?:morning|evening|afternoon)s?|again|instead|with (?:my|a|two|three)|without|and (?:i|my|we|he|she|they|it|you|now|then|so|also|have|am|was|want|would|need|has|is|are|will|can|do|don['’]t)|and)\b.*"

@@ -406,6 +406,57 @@ TRADITIONAL = [
 ]
 
 
+EVERYDAY = [
+    ("I live in Leeds no longer.", [("user", "home city", "not Leeds")]),
+    ("I don't live in Leeds anymore, I'm in Bradford now.",
+     [("user", "home city", "not Leeds"), ("user", "home city", "Bradford")]),
+    ("I used to work at Acme, now I'm at Globex.", [("user", "employer", "not Acme"), ("user", "employer", "Globex")]),
+    ("I left Acme and joined Globex.", [("user", "employer", "not Acme"), ("user", "employer", "Globex")]),
+    ("I quit my job at Acme.", [("user", "employer", "not Acme")]),
+    ("I started at Globex in May.", [("user", "employer", "Globex")]),
+    ("I got promoted to senior engineer.", [("user", "job", "senior engineer")]),
+    ("Actually the kitchen budget is 15k now.", [("user", "kitchen budget", "15k")]),
+    ("My budget for the kitchen is 12,000 pounds.", [("user", "kitchen budget", "12,000 pounds")]),
+    ("My budget increased to 9,000.", [("user", "budget", "9,000")]),
+    ("Make the budget 9,000.", [("user", "budget", "9,000")]),
+    ("The deadline moved to Friday.", [("user", "deadline", "Friday")]),
+    ("Turns out I'm not allergic to nuts.", [("user", "allergy", "not nuts")]),
+    ("I'm 31 now.", [("user", "age", "31")]),
+    ("I turned 30 last week.", [("user", "age", "30")]),
+    ("I'm 1.80 m tall.", [("user", "height", "1.80 m")]),
+    ("My birthday is on 3 May.", [("user", "birthday", "3 May")]),
+    ("My address changed: 14 Oak Road.", [("user", "address", "14 Oak Road")]),
+    ("I live at 12 Elm Street.", [("user", "address", "12 Elm Street")]),
+    ("I have type 2 diabetes.", [("user", "health", "type 2 diabetes")]),
+    ("My dog Rex died.", [("user", "dog", "not Rex")]),
+    ("我身高一米八。", [("user", "height", "一米八")]),
+    ("装修预算现在是6万了。", [("user", "装修预算", "6万")]),
+    ("我从阿里跳槽到腾讯了。", [("user", "employer", "腾讯")]),
+    ("我会说法语。", [("user", "speaks", "法语")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), EVERYDAY, ids=[text for text, _ in EVERYDAY])
+def test_what_changed_is_read_however_people_say_it(text, expected):
+    assert sorted(keys(text)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm 3.5 hours late.",
+        "I'm in Berlin now.",  # on a visit, perhaps
+        "We joined Anna for dinner.",
+        "I turned 30 pages last night.",
+        "I started at Monday's meeting.",
+        "The kitchen budget is tight.",
+        "我会说服他。",
+    ],
+)
+def test_what_only_looks_like_it_is_no_fact(text):
+    assert keys(text) == []
+
+
 @pytest.mark.parametrize(("traditional", "other"), TRADITIONAL)
 def test_traditional_characters_say_what_simplified_ones_say(traditional, other):
     assert keys(traditional) == keys(other)
