@@ -370,6 +370,23 @@ def told_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=4096)
+def kin_in(text: str) -> frozenset[str]:
+    """Whom of the speaker's people and pets a question or an entry names.
+
+    >>> sorted(kin_in("Where does my mum live?")), sorted(kin_in("用户的猫三岁。")), sorted(kin_in("I live here."))
+    (['mother'], ['cat'], [])
+    """
+    return frozenset(ATTRIBUTES[m[0].lower()] for m in _KIN_NOUN.finditer(text))
+
+
+_KIN_NOUN = re.compile(
+    "|".join(
+        noun if is_cjk(noun) else rf"\b{re.escape(noun)}\b"
+        for noun in sorted((n for n, meant in ATTRIBUTES.items() if meant in KIN | PETS), key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
 _OWN_ENGLISH = re.compile(r"[^:]+?['’]s (?P<a>\w[^:]*?)(?: is |: )")
 _OWN_CHINESE = re.compile(r"[^：]+?的(?P<a>[^是：，]{1,12}?)不?是")
 

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memory.asked import NAMING, asked_by, fact_weights, holds_a_name
-from memory.attributes import told_of
+from memory.attributes import kin_in, told_of
 from memory.errors import ModelError
 from memory.language import HAN, alike, sentences, terms
 from memory.tokens import count
@@ -337,6 +337,8 @@ def _remembered(facts: Iterable[Statement], question: str, weights: Mapping[str,
     found = []
     for fact in facts:
         about = told_of(fact.text)
+        if not _of_whom_is_asked(fact.text, about, question):
+            continue
         held = _term_set(f"{fact.text} {' '.join(asked_by(each) for each in sorted(about))}")
         if any(map(holds_a_name, about)):
             held |= NAMING
@@ -349,6 +351,13 @@ def _remembered(facts: Iterable[Statement], question: str, weights: Mapping[str,
     most = max((each.coverage for each in found), default=0.0)
     best = [each for each in found if each.coverage == most]
     return sorted(best, key=lambda each: each.statement.date, reverse=True)[:ALIKE_KNOWN]
+
+
+def _of_whom_is_asked(fact: str, about: Collection[str], question: str) -> bool:
+    """Where my sister lives is not where I live, nor the other way round."""
+    asked, told = kin_in(question), kin_in(fact)
+    of_user = fact.startswith(("The user", "用户"))
+    return bool(asked & told) or not of_user if asked else not told or bool(told & set(about))
 
 
 def query_terms(question: str) -> list[str]:

@@ -180,6 +180,15 @@ def test_the_name_of_another_is_not_the_users():
     assert "Ana" in says(known("The user's name is Ana."), user("What is my name?"))
 
 
+def test_where_my_sister_lives_is_not_where_i_live():
+    facts = known("The user's sister lives in York.", "The user lives in Leeds.", "用户的姐妹住在北京。")
+    assert "Leeds" in (mine := says(facts, user("Where do I live?")))
+    assert "York" not in mine
+    assert "York" in (hers := says(facts, user("Where does my sister live?")))
+    assert "Leeds" not in hers
+    assert says(known("用户住在杭州。"), user("我妹妹住在哪里？")).startswith("在我能看到的内容里没有找到")
+
+
 def test_a_page_that_promises_more_than_a_fact_is_asked_for_first():
     asked = (known("The user works at Elbkai."), stubs("[p3:elbkai,begin,may]"), user("When do I begin at Elbkai?"))
     assert recalls(*asked) == Recall(("p3",), "When do I begin at Elbkai?")
