@@ -23,7 +23,7 @@ def tuned(here: Place, say: Words) -> None:
         parts.wrong(error, say)
         return
     left, right = st.columns([1, 1.9], gap="medium")
-    with left.container(border=True):
+    with left.container(border=True, key=tune.BESIDE):
         tune.dials(tried, say)
     with right:
         came_of_it(tried, here, say)

@@ -50,6 +50,8 @@ def test_dials_are_dragged_a_question_is_won_and_a_command_holds_it_from_then_on
     page.get_by_text("Recall", exact=True).first.click()
     drag(page, "recall_k", 60)
     expect(page.get_by_role("cell", name="a recall away").first).to_be_visible(timeout=SOON)
+    page.get_by_text("Work it out for these settings").scroll_into_view_if_needed()
+    expect(page.locator(".st-key-tune_find")).to_be_in_viewport()  # the dials stay beside what came of them
     page.get_by_role("button", name="Put all back").click()
     expect(page).not_to_have_url(re.compile("set="), timeout=SOON)
     drawn(page)

@@ -31,7 +31,7 @@ LONGEST = 2_000
 def compared(here: Place, say: Words) -> None:
     """Of the sidebar's conversation; what was chosen so far, and one more."""
     readonly = state.open_store().readonly
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         section(say("blind.title"), "visibility_off", says=say("blind.says"))
         is_open = st.toggle(say("blind.open"), key="blind_open", disabled=readonly,
                             help=say("scope.readonly") if readonly else None)  # fmt: skip

@@ -32,6 +32,7 @@ from workbench.words import Words, escaped, visible
 
 MOVED = "moved"
 FIND, GROUP = "tune_find", "tune_group"
+BESIDE = "tune_beside"  # the dials; app.css keeps them in sight while what came of them is read
 BEFORE = "_tune_before"  # session: what was in force before the reader applied something
 
 

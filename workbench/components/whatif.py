@@ -131,7 +131,7 @@ def _came_of_it(made: WhatIf, say: Words) -> None:
 
 def _answered(made: WhatIf, here: Place, say: Words) -> None:
     """What a model says to both prompts, word by word; folded away until it is asked for."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         section(say("whatif.ask"), "smart_toy", says=say("whatif.ask.says"))
         is_open = st.toggle(say("whatif.ask.open"), key=f"whatif_ask_{made.turn}")
     if not is_open:
