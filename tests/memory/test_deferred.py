@@ -31,6 +31,7 @@ class Namer:
 
     def __init__(self, *answers, delay_s=0.0):
         self.asked, self.delay_s = [], delay_s
+        self.held_up = threading.Lock()  # as long as somebody holds it, no answer comes
         self._answers = iter(answers or (json.dumps({"keywords": [f"key {n}", "drawer"]}) for n in count(1)))
         self._reply = Model()
         self._lock = threading.Lock()
@@ -42,6 +43,8 @@ class Namer:
             self.asked.append(messages[0]["content"])
             answer = next(self._answers)
         time.sleep(self.delay_s)
+        assert self.held_up.acquire(timeout=20), "who holds this up waits for it"
+        self.held_up.release()
         if isinstance(answer, Exception):
             raise answer
         rest = {name: value for name, value in rest.items() if name != "tools"}
@@ -131,10 +134,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_no_reply_waits_for_memory_work_and_it_comes_by_itself(named):
-    engine, namer = named(delay_s=0.4, background=True)
-    since = time.monotonic()
-    fill_up(engine, 7)
-    assert time.monotonic() - since < 0.4 * 3  # three pages closed meanwhile
+    engine, namer = named(background=True)
+    with namer.held_up:
+        fill_up(engine, 7)  # three pages closed meanwhile
+        assert set(origins(engine).values()) == {"rarity"}
     until(lambda: set(states(engine.store).values()) == {"done"})
     assert origins(engine) == {1: "llm", 2: "llm", 3: "llm"}
     assert len(namer.asked) == 3
