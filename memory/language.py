@@ -2,8 +2,8 @@
 
 Search terms are what an index and a question share: lower-case NFKC, function words out, English stemmed
 (Snowball), numbers whole. Scripts without spaces give overlapping bigrams, the same at both sides, so that
-成语接龙 finds 今天玩成语接龙游戏 without a dictionary. It is no translator, no spelling corrector and no
-language detector.
+成语接龙 finds 今天玩成语接龙游戏 without a dictionary; Chinese in simplified characters, so that it finds
+今天玩成語接龍遊戲 as well. It is no translator, no spelling corrector and no language detector.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ _CJK = re.compile(rf"[{CJK}]")
 
 
 CACHED = 2_000  # characters; the terms of longer texts are not kept
+READINGS = 2  # of characters that stand for several in the other script
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def _terms(text: str) -> tuple[str, ...]:
     if text.isascii():
         return tuple(term for word in _ASCII_TERM.findall(text.lower()) if (term := _term(word)))
     found: list[str] = []
-    for word in _TERM.findall(unicodedata.normalize("NFKC", text).lower()):
+    for word in _TERM.findall(simplified(unicodedata.normalize("NFKC", text)).lower()):
         if _UNSPACED.match(word):
             found.extend(bigrams(word))
         elif term := _term(word):
@@ -137,7 +138,7 @@ def simplified(text: str) -> str:
     '我对 GPT 感兴趣'
     """
     # GB 2312 has but a dozen traditional characters: what is written in it needs no table, which takes a while to load.
-    if all(_in_gb2312(run) for run in _HAN.findall(text)):
+    if _in_gb2312("".join(_HAN.findall(text))):
         return text
     return text.translate(_simplified_map())
 
@@ -166,6 +167,26 @@ def in_both_scripts(character: str) -> str:
     (['发', '發', '髮'], 'a')
     """
     return _both_scripts().get(simplified(character), character) if _HAN.fullmatch(character) else character
+
+
+def in_other_script(text: str) -> tuple[str, ...]:
+    """A Chinese text as it may stand in the other script, the likeliest first; () where both write it alike.
+
+    Few simplified characters stand for several traditional ones: those stay in one reading and are replaced in others.
+
+    >>> in_other_script("預算"), in_other_script("预算"), in_other_script("头发"), in_other_script("天")
+    (('预算',), ('預算',), ('頭发', '頭發', '頭髮'), ())
+    """
+    runs = set("".join(_HAN.findall(text)))
+    if not runs:
+        return ()
+    if (plain := simplified(text)) != text:
+        return (plain,)
+    others = {c: both[1:] for c in runs if len(both := _both_scripts().get(c, c)) > 1}
+    clear = {ord(c): found for c, found in others.items() if len(found) == 1}
+    forms = [{ord(c): found[min(nth, len(found) - 1)] for c, found in others.items()} for nth in range(READINGS)]
+    read = dict.fromkeys(text.translate(table) for table in (clear, *forms))
+    return tuple(each for each in read if each != text)
 
 
 @cache

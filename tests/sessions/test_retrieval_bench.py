@@ -90,7 +90,7 @@ def test_vectors_of_another_embedder_are_refused(tmp_path: Path) -> None:
     class Other:
         identity = "other-1"
 
-    with pytest.raises(RecordingError, match="holds vectors of hash-512-1, not of other-1; name another file"):
+    with pytest.raises(RecordingError, match="holds vectors of hash-512-2, not of other-1; name another file"):
         Cache(Other(), cached, lambda line: None)  # type: ignore[arg-type]
 
 

@@ -30,7 +30,7 @@ def test_work_embeds_the_closed_pages_and_reindex_the_rest(store):
     assert len(listed) == worked["done"]
     assert {job["state"] for job in listed} == {"done"}
     made = json.loads(run("reindex", "--store", store, "--json"))
-    assert made["embedder"] == "hash-512-1"
+    assert made["embedder"] == "hash-512-2"
     assert made["known"] > made["made"] > 0
     assert "0 vectors made" in run("reindex", "--store", store)
     with Store.open(store) as opened:

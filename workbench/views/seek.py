@@ -15,7 +15,7 @@ from typing import Any
 
 from memory import show
 from memory.errors import NotFound, StoreError
-from memory.language import terms
+from memory.language import simplified, terms
 from memory.scope import RECORDED
 from memory.show import Shown, small
 from memory.stores.sql import Store
@@ -164,8 +164,9 @@ def excerpt(text: str, asked: str) -> tuple[str, str, str]:
     ('My ', 'budget', ' is 5,000 euros.')
     """
     flat = " ".join(text.split())
-    for word in (asked, *asked.split(), *terms(asked)):
-        if found := re.search(re.escape(word), flat, re.IGNORECASE):
+    read = simplified(flat)
+    for word in map(simplified, (asked, *asked.split(), *terms(asked))):
+        if found := re.search(re.escape(word), read, re.IGNORECASE):
             start, end = found.span()
             first, last = max(0, start - AROUND), end + 2 * AROUND
             if first and " " in flat[first : first + WORD]:  # begin with a whole word, where words have blanks

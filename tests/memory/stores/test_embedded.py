@@ -85,8 +85,8 @@ def test_the_file_holds_no_word(store: Store, folder: Path):
 @pytest.mark.parametrize("ask", [vectors_of, embedded])
 def test_another_embedder_is_told_so_and_gets_no_empty_answer(store: Store, ask):
     embedded(store, HASH, ["peanuts"])
-    for other in (Counting(), Counting("hash-512-2", 512)):
-        with pytest.raises(OtherEmbedder, match=rf"of hash-512-1, not of {other.identity}.*reindex --embedder"):
+    for other in (Counting(), Counting("hash-512-3", 512)):
+        with pytest.raises(OtherEmbedder, match=rf"of hash-512-2, not of {other.identity}.*reindex --embedder"):
             ask(store, other, ["peanuts"])
     with pytest.raises(OtherEmbedder):
         put(store, Counting(), ["x"], Counting().passages(["x"]))
@@ -183,7 +183,7 @@ def test_reindex_by_another_embedder_makes_it_the_stores_and_back_costs_nothing(
 
 
 def test_an_empty_store_is_reindexed_at_once(store: Store):
-    assert repr(reindex(store, HASH)) == "<Reindexed: 0 vectors made by hash-512-1, 0 were there>"
+    assert repr(reindex(store, HASH)) == "<Reindexed: 0 vectors made by hash-512-2, 0 were there>"
 
 
 # ── deletion, damage, reading only ────────────────────────────────────────────────────────────────────

@@ -248,6 +248,17 @@ def test_text_is_found_in_two_languages(talked: Store):
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.parametrize("words", ["成語接龍", "成语接龙", "遊戲"])
+def test_chinese_is_found_in_either_script(tmp_path, words: str):
+    with Store.open(tmp_path / "store") as store:
+        hand = open_hand(store, LIVE)
+        for said in ("今天玩成语接龙游戏", "今天玩成語接龍遊戲", "明天去游泳"):
+            hand.step(said)
+        both = {"今天玩成语接龙游戏", "今天玩成語接龍遊戲"}
+        assert {r["text"] for r in search(store, user="ana", text=words)} == both
+        assert len(search(store, user="ana", text=words, k=1)) == 1
+
+
 @pytest.mark.parametrize("words", ["", "the", "zebra", "\"'(AND* :~^", "…"])
 def test_what_matches_nothing_brings_nothing(talked: Store, words: str):
     if words:
@@ -356,7 +367,7 @@ def test_vectors_of_another_embedder_are_refused_and_made_anew(store: Store, han
         search(store, user="ana", vector=question("x"))
     reindex(store, HASH)
     other = Small()
-    with pytest.raises(OtherEmbedder, match=r"of hash-512-1, not of small-1.*reindex --embedder small"):
+    with pytest.raises(OtherEmbedder, match=r"of hash-512-2, not of small-1.*reindex --embedder small"):
         search(store, user="ana", vector=np.zeros(512), embedder=other)
     reindex(store, other)
     assert sync(store).rebuilt == "the vectors are of small-1 now"

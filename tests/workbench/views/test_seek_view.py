@@ -43,6 +43,9 @@ def test_chinese_words_are_found_by_the_word(store: Store):
     view = seek(store, "预算")
     assert ("lin", 1) in found(view, "turn")
     assert {hit.found for group in view.groups for hit in group.hits} == {"预算"}
+    other = seek(store, "預算")
+    assert [found(other, kind) for kind in ("turn", "fact")] == [found(view, kind) for kind in ("turn", "fact")]
+    assert {hit.found for group in other.groups for hit in group.hits} == {"预算"}
 
 
 def test_names_are_found_by_any_part_of_them(store: Store):
