@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from memory.events import Candidate, PagesRetrieved
 from memory.exchanges import Exchange, Line, exchanges
+from memory.nearest import Vectors
 from memory.pages import Page
-from memory.retrieval import Hit, Index, Ranking, Strategy, Vectors, Weighing
+from memory.retrieval import Hit, Index, Ranking, Strategy, Weighing
 from memory.settings import Settings
 from memory.shelf import Shelf
 from memory.state import State

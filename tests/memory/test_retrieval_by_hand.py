@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from memory import lexical
 from memory.language import is_cjk, terms
 from memory.lexical import AROUND, K1, TIMELY, B
-from memory.retrieval import Index, Ranking, Vectors, Weighing
+from memory.nearest import Vectors
+from memory.retrieval import Index, Ranking, Weighing
 
 WORDS = ("tea", "lake", "violin", "yesterday", "Ana", "画画", "旅行", "预算", "昨天", "8,000", "Where", "?")
 EXACT = 1e-3
