@@ -25,7 +25,7 @@ from typing import Any
 from memory.asked import NAMING, asked_by, fact_weights, holds_a_name
 from memory.attributes import kin_in, told_of
 from memory.errors import ModelError
-from memory.language import HAN, alike, sentences, terms
+from memory.language import HAN, UNKNOWN, alike, is_cjk, sentences, terms, zipf
 from memory.tokens import count
 
 PROVIDER = "workbench"
@@ -288,7 +288,7 @@ def _is_chinese(text: str) -> bool:
 _GENERIC = """
 tell told say said remember recall mention know knew talk discuss decide agree remind please exactly last
 previous earlier ago question answer actually
-多少 时候 记得 说过 提过 告诉 请问 知道 之前 以前 上次 最后 来着 还记 到底
+多少 少钱 多钱 时候 记得 说过 提过 告诉 请问 知道 之前 以前 上次 最后 来着 还记 到底
 """
 _LIGHT = """
 now currently name call time day date number amount kind sort type thing
@@ -367,14 +367,16 @@ def query_terms(question: str) -> list[str]:
 
 
 def _weights(question: str, texts: Sequence[str]) -> dict[str, float]:
-    """Rare terms weigh most, from 1.3 (in one statement, or in none) down to 0.3 (in all of many)."""
+    """Rare terms weigh most, from 1.3 (in one statement, or in none) down to 0.3 (in all of many); what stands across
+    two Chinese words (店一 in 酒店一晚多少钱) says next to nothing."""
     holders = Counter(term for text in texts for term in _term_set(text))
     many = max(len(texts), FEW)
     weights = {}
     for term in query_terms(question):
         held = sum(n for other, n in holders.items() if alike(term, other))
         rarity = 0.3 + log(many / min(max(held, 1), many)) / log(many)
-        weights[term] = rarity * (0.4 if term in _term_set(_LIGHT) else 1.0)
+        no_word = is_cjk(term) and zipf(term) == UNKNOWN
+        weights[term] = rarity * (0.1 if no_word else 0.4 if term in _term_set(_LIGHT) else 1.0)
     return weights
 
 

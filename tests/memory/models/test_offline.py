@@ -101,6 +101,12 @@ def test_it_quotes_in_chinese():
     assert answer == "你说过（第21轮，2026-03-02）：“我对花生过敏”。"
 
 
+@pytest.mark.parametrize("question", ["酒店一晚多少钱？", "我们几号出发？"])
+def test_pairs_across_two_chinese_words_hide_no_answer(question):
+    here = (user("我们5月12日出发，酒店叫蓝房子，一晚92欧元。"), assistant("好的。"), user("玫瑰需要修剪。"))
+    assert "92欧元" in says(*here, user(question))
+
+
 def test_a_resident_turn_has_no_number_in_the_prompt():
     assert says(user("My budget is 8,000 euros."), user("What is my budget?")) == (
         "You said: “My budget is 8,000 euros”."
