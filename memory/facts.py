@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 
@@ -189,6 +189,14 @@ class Fact:
         begin = self.since
         said = min((s.said_at for s in self.sources), default=begin)
         return said if begin == BEGINNING else in_zone(begin, said)
+
+    @property
+    def dated(self) -> tuple[Belief, ...]:
+        """What is and was believed of it, for people: its days are those of the place where it was said."""
+        like = self.since_when
+        return tuple(
+            replace(b, valid_from=in_zone(b.valid_from, like), valid_to=in_zone(b.valid_to, like)) for b in self.beliefs
+        )
 
     def holds(self, valid: datetime, recorded: datetime | None = None) -> bool:
         """Whether we believed at `recorded` (None: believe now) that it was true at `valid`."""

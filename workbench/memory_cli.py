@@ -149,7 +149,7 @@ def history(
 ) -> None:
     """How the truth about one thing changed; with --knowledge, how our knowledge of it did."""
     from memory.attributes import attribute_of
-    from memory.facts import BEGINNING, FOREVER
+    from memory.facts import BEGINNING, FOREVER, in_zone
 
     with _remembered(store, user, conversation, readonly=True) as longterm:
         if NAME.fullmatch(attribute):
@@ -162,7 +162,7 @@ def history(
             raise NotFound(f"nothing is known of {subject}'s {attribute!r}; `workbench memory list` says what is")
         rows = [
             {"fact": f.name, "value": longterm.words(f.value), "text": longterm.text(f), "negated": f.negated,
-             **{n: None if (at := getattr(span, n)) in (BEGINNING, FOREVER) else at
+             **{n: None if (at := getattr(span, n)) in (BEGINNING, FOREVER) else in_zone(at, f.since_when)
                 for n in ("valid_from", "valid_to", "recorded_from", "recorded_to") if hasattr(span, n)}}
             for span, f in held
         ]  # fmt: skip

@@ -74,7 +74,7 @@ def timeline(
 
 
 def lane_of(fact: Fact, text: str) -> Lane:
-    bars = tuple(Bar(b.valid_from, b.valid_to, b.recorded_from, b.recorded_to, fact.state) for b in fact.beliefs)
+    bars = tuple(Bar(b.valid_from, b.valid_to, b.recorded_from, b.recorded_to, fact.state) for b in fact.dated)
     return Lane(fact.name, text, fact.state, bars)
 
 

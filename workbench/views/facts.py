@@ -293,7 +293,7 @@ def _whole(store: Store, user: str, k: Knowledge, found: Fact, words: dict[int, 
     uses = _uses(store, user, found.id)
     used = {found.id: (uses[0].conversation, uses[0].step)} if uses else {}
     return FactView(
-        _row(k, found, words, used), k.version, tuple(_sources(store, user, found)), tuple(map(_belief, found.beliefs)),
+        _row(k, found, words, used), k.version, tuple(_sources(store, user, found)), tuple(map(_belief, found.dated)),
         tuple(_change(c) for c in k.changes.values() if found.id in (*c.facts, *(n for n, _ in c.sources))), uses,
     )  # fmt: skip
 

@@ -261,7 +261,7 @@ def _version(f: Fact, words: Mapping[int, str], changes: Sequence[tuple[Change, 
         holds=f.holds(at),
         since=_known(f.since_when),
         known_at=next((c.at for c, touch in changes if touch.new), None),
-        bars=tuple(map(_bar, f.beliefs)),
+        bars=tuple(map(_bar, f.dated)),
         marks=tuple(
             Mark(MARKS[c.cause], c.number, _known(_where(f, touch)), c.at)
             for c, touch in changes

@@ -12,8 +12,10 @@ from memory.longterm import LongTerm
 from memory.scope import Scope
 from memory.state import apply
 from memory.stores.sql import Store
+from workbench.timeline import timeline
 from workbench.views.facts import changes, conflicts, fact, facts, ledger
 from workbench.views.known import kept
+from workbench.views.lanes import lanes
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
 
@@ -83,6 +85,18 @@ def test_one_fact_whole(store: Store, ana: LongTerm):
     assert (view.uses[0].conversation, view.uses[0].step, view.uses[0].why) == ("trip", 3, "match")
     assert view.row.used == "trip, step 3"
     assert view.beliefs[0].valid_to is None
+
+
+@pytest.mark.parametrize(("offset", "began"), [("+01:00", "2025-01-01"), ("-08:00", "2025-01-01")])
+def test_days_are_told_as_they_were_where_it_was_said(store: Store, offset: str, began: str):
+    """Last year began an hour before midnight in UTC, or eight hours after it."""
+    memory = LongTerm(store, "ana", "trip")
+    memory.write("I moved to Lyon last year.", at=datetime.fromisoformat(f"2026-03-02T09:14{offset}"))
+    lane = lanes(store, Scope("ana", "trip")).lanes[0]
+    drawn = timeline(memory, "user", "home city").lanes[0]
+    told = [each.valid_from for each in (fact(store, "ana", 1).beliefs[0], lane.versions[0].bars[0], drawn.bars[0])]
+    assert {f"{at:%Y-%m-%d %H:%M}" for at in told} == {f"{began} 00:00"}
+    assert fact(store, "ana", 1).beliefs[0].valid_to is None
 
 
 def test_another_user_has_another_f1(store: Store, ana: LongTerm):
