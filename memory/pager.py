@@ -30,7 +30,7 @@ from memory.bookmarks import (
     tidy,
 )
 from memory.bookmarks import named as named_generator
-from memory.errors import BadMessage, NotFound, UnknownName
+from memory.errors import BadMessage, BadSetting, EngineError, ModelError, NotFound, StoreError, UnknownName
 from memory.events import (
     Body,
     BookmarkMade,
@@ -40,6 +40,7 @@ from memory.events import (
     GuestLeft,
     MessageReceived,
     MessageReplied,
+    ModelFailed,
     PageClosed,
     PageEvicted,
     PagesRecalled,
@@ -88,6 +89,7 @@ USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a p
 MARKED_WEIGHT = 2.0
 CHOSEN = "model"  # origin of a bookmark that the model made by itself, in the conversation
 EDITED = "edited"  # of one whose keywords or weight a person set
+EMBEDDER = "embedder"  # who is named where it failed: the store's own, or the default
 HEAVIEST = 10.0  # weight of a bookmark that a person set
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
@@ -124,6 +126,7 @@ class _Strategies(NamedTuple):
 class Pager:
     """
     `boundary`, `eviction_policy` and `generator` may be functions of your own; by default the settings name them.
+    `meaning`: what embeds messages for a boundary that goes by it.
     """
 
     def __init__(
@@ -137,9 +140,12 @@ class Pager:
         redactor: Redact = redact,
         track_use: bool = True,
         vectors: VectorSource | None = None,
+        meaning: boundaries.Meaning | None = None,
     ) -> None:
         self.journal = journal
         self._vectors = vectors
+        self._meaning = meaning or boundaries.no_meaning
+        self._unmeant: EngineError | None = None  # why a message could not be compared with those before it
         self.clock = clock
         self.redactor = redactor
         self.track_use = track_use
@@ -214,7 +220,7 @@ class Pager:
         if s.remember not in EXTRACTORS:
             raise UnknownName("extractor", s.remember, EXTRACTORS)
         return _Strategies(
-            boundaries.named(self._boundary or s.boundary, s),
+            boundaries.named(self._boundary or s.boundary, s, self._meant),
             eviction.named(self._eviction or s.eviction),
             named_generator(self._generator or s.bookmarks),
         )
@@ -273,9 +279,25 @@ class Pager:
                 self.add(MessageReceived(turn, said.evidence))
             else:
                 self.add(MessageReplied(turn))
+            self._note_unmeant()
             if self._finder is not None:
                 self._finder.add(len(self.state.pages), turn)
         return turns[0]
+
+    def _meant(self, text: str) -> boundaries.Vector | None:
+        """For a rule that goes by meaning. What cannot be had closes no page, and no message is lost of it."""
+        if self._unmeant is not None:  # whoever did not answer is not asked again for the same message
+            return None
+        try:
+            return self._meaning(text)
+        except (BadSetting, ModelError, StoreError) as error:
+            self._unmeant = error
+            return None
+
+    def _note_unmeant(self) -> None:
+        error, self._unmeant = self._unmeant, None
+        if error is not None:
+            self.add(ModelFailed(0, EMBEDDER, type(error).__name__, clean(str(error)), task="boundary"))
 
     def _turns(self, said: Said, cap: int) -> list[Turn]:
         """The turn, in as many pieces of at most `cap` tokens as its length needs."""

@@ -70,7 +70,8 @@ class Rehearsal:
         self.facts = FactFinder(words)
         self._recalls = tuple(recalls)
         journal = MemoryJournal(before, words, lambda: now)
-        pager = Pager(journal, clock=lambda: now, vectors=self.vectors, track_use=False)
+        meaning = None if self.vectors is None else self.vectors.question
+        pager = Pager(journal, clock=lambda: now, vectors=self.vectors, meaning=meaning, track_use=False)
         pager.receive(message)
         self._received = pager.commit()
         self.state = pager.state

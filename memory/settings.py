@@ -62,7 +62,10 @@ class Settings:
     page_tokens: int = number(800, 50, 32_000, "tokens", "tokens: a page closes before it grows past this.")
     idle_hours: float = number(6, 0.1, 720, "hours", "idle_gap: a page closes after so long a silence.")
     topic_overlap: float = number(0.15, 0, 1, "Jaccard overlap", "topic_shift: a page closes below this.")
-    topic_turns: int = number(5, 1, 50, "turns", "topic_shift: how many turns back are compared.")
+    topic_turns: int = number(5, 1, 50, "turns", "How many turns back both shifts compare; meaning_shift: messages.")
+    topic_nearness: float = number(
+        0.3, 0, 1, "way from unrelated to the same", "meaning_shift, which embeds a message first: closes below this."
+    )
     eviction: str = name("lru", "Which page leaves first.", "eviction policy")
     old_turns: int = number(200, 0, 100_000, "turns", "cooperative: a page so old may go unasked; 0: none may.")
     cooperative_asks: str = name(

@@ -32,6 +32,7 @@ from memory.retrieval import Index, Weighing
 from memory.settings import Settings
 from sessions.honesty import MODEL, OWN
 from sessions.lab_results import Lab, mean, result
+from sessions.meaning import Meanings, Means, by_default, goes_by_meaning
 from sessions.paging import (
     ASKED_BACK,
     CONTENT,
@@ -101,13 +102,15 @@ def lab(
     ask: Ask | None = None,
     llm: str = "",
     progress: Progress = lambda done, of: None,
+    meaning: Means = by_default,
     labels: str = "",
     wrong_labels: int | None = None,
 ) -> Lab:
     """Every cell over every conversation, by words alone.
 
     What `folder` holds is not worked out again; each part is kept as it is done, so a run that was cut off goes on.
-    `workers` are processes; `ask` asks the model `llm` for the cells whose stubs one makes. Raises UnknownName for a
+    `workers` are processes; `ask` asks the model `llm` for the cells whose stubs one makes; `meaning` embeds messages
+    where a boundary goes by it: by_store(store) by the vectors that a store keeps. Raises UnknownName for a
     boundary that is not there, RecordingError without a conversation, BadSetting for a cell that needs a model where
     none is given.
     """
@@ -120,7 +123,11 @@ def lab(
     of_kind: dict[str, list[Cell]] = {}
     for cell in needed:
         of_kind.setdefault(cell.boundary, []).append(cell)
-    jobs = [_Job(n, each, tuple(kind), folder, llm) for n, each in enumerate(talks) for kind in of_kind.values()]
+    means = meaning() if any(map(goes_by_meaning, of_kind)) else None
+    jobs = [
+        _job(_Job(n, each, tuple(kind), folder, llm), means if goes_by_meaning(boundary) else None)
+        for n, each in enumerate(talks) for boundary, kind in of_kind.items()
+    ]  # fmt: skip
     found: dict[Cell, dict[int, list[Outcome]]] = {cell: {} for cell in needed}
     for done, (job, outcomes) in enumerate(_worked(jobs, workers, ask), 1):
         for cell, made in outcomes.items():
@@ -144,11 +151,17 @@ class _Job:
     cells: tuple[Cell, ...]
     folder: Path | None
     llm: str
+    by: str = ""  # whose vectors say where its pages close
+    cut: tuple[Page, ...] = ()  # the pages, where a process has no embedder to make them by
+
+    @property
+    def pages(self) -> Sequence[Page]:
+        return self.cut or paged(self.talk, self.cells[0].boundary)
 
     @property
     def place(self) -> Path | None:
         """The file that keeps what came of it."""
-        kind = hashlib.sha256(f"{self.cells[0].boundary} {_code()}".encode()).hexdigest()[:12]
+        kind = hashlib.sha256(f"{self.cells[0].boundary} {_code()}{self.by}".encode()).hexdigest()[:12]
         return self.folder / f"{self.talk.digest}-{kind}.json" if self.folder else None
 
     def key(self, cell: Cell) -> str:
@@ -165,6 +178,16 @@ class _Job:
     def lacking(self) -> tuple[Cell, ...]:
         kept = self.kept()
         return tuple(cell for cell in self.cells if self.key(cell) not in kept)
+
+
+def _job(job: _Job, means: Meanings | None) -> _Job:
+    """With pages that only vectors tell where to cut, if any are lacking."""
+    if means is None:
+        return job
+    named = replace(job, by=means.by)
+    if not named.lacking():
+        return named
+    return replace(named, cut=tuple(paged(job.talk, job.cells[0].boundary, means.meaning)))
 
 
 @cache
@@ -190,14 +213,14 @@ def _by_model(job: _Job, ask: Ask | None) -> dict[tuple[str, str], Stubs]:
     wanted = {(c.recall, c.template): c for c in job.lacking() if c.template}
     if wanted and ask is None:
         raise BadSetting("stubs of llm and llm_batch are made by a model, and none is named")
-    pages = paged(job.talk, job.cells[0].boundary) if wanted else []
+    pages = job.pages if wanted else []
     return {name: stubs_by_model(job.talk, pages, cell, ask) for name, cell in wanted.items() if ask}
 
 
 def _done(job: _Job, by_model: Mapping[tuple[str, str], Stubs]) -> dict[Cell, list[Outcome]]:
     kept, lacking = job.kept(), job.lacking()
     if lacking:
-        pages = paged(job.talk, job.cells[0].boundary)
+        pages = job.pages
         index = indexed(job.talk, pages)
         for asked in dict.fromkeys(cell.asked for cell in lacking):
             probes = (spread(job.talk) if asked == SPREAD else job.talk).probes

@@ -193,10 +193,10 @@ def spread(talk: Talk, seed: int = 7) -> Talk:
     return replace(talk, probes=tuple(sorted(drawn, key=lambda p: p.at)))
 
 
-def paged(talk: Talk, boundary: str) -> list[Page]:
+def paged(talk: Talk, boundary: str, meaning: boundaries.Meaning = boundaries.no_meaning) -> list[Page]:
     """The pages that a boundary makes of it; none is capped, for a budget is what the cells differ in."""
     settings = Settings.of(boundary=boundary)
-    rules = boundaries.named(settings.boundary, settings)
+    rules = boundaries.named(settings.boundary, settings, meaning)
     texts = {line.turn: line.text for line in talk.lines}
     groups: list[list[Turn]] = []
     for turn in talk.turns:

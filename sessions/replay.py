@@ -39,6 +39,7 @@ from memory.show import Shown, columns, rows, table
 from memory.state import Counts, State, apply
 from memory.stores.sql import Store
 from memory.window import page_in, part_in
+from sessions.meaning import meaning_of
 from sessions.recording import NO_TIME, Question, RecordedTurn, Recording
 from sessions.texts import digests, retext
 from sessions.transcript import recording_of, redacted, steps_of
@@ -336,7 +337,10 @@ class Running:
         self._journal = _Journal(self.recording)
         self._done: list[Step] = []
         # The words were redacted when they were read; doing it again would add records to one kind of source only.
-        self.pager = Pager(self._journal, eviction_policy=score, clock=self._journal.now, redactor=_as_it_is)
+        self.pager = Pager(
+            self._journal, eviction_policy=score, clock=self._journal.now, redactor=_as_it_is,
+            meaning=meaning_of(source),
+        )  # fmt: skip
         if self.recording.told_tokens:  # the same room as where it was recorded
             self.pager.instructions = self.recording.told_tokens
 

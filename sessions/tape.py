@@ -33,6 +33,7 @@ from memory.scope import Scope
 from memory.settings import Settings
 from memory.show import small
 from memory.stores.sql import Store
+from memory.stores.vector_source import StoredVectors
 from memory.turns import MESSAGE_TOKENS, Call, Turn, Words
 from sessions.recording import Recording
 from sessions.replay import replay, save
@@ -89,7 +90,8 @@ class Tape:
 
     def __init__(self, store: Store, scope: Scope, *, source: str) -> None:
         self.store, self.scope, self.source = store, scope, source
-        self.pager = Pager(store.open_stream(scope), clock=store.clock, redactor=store.redactor)
+        meaning = StoredVectors(store, keep=True).meaning
+        self.pager = Pager(store.open_stream(scope), clock=store.clock, redactor=store.redactor, meaning=meaning)
         self.keys: list[Hashable] = []
         self.requests: set[str] = set()
         self._turns: list[Turn] = []

@@ -6,6 +6,8 @@ Parses, calls, lays out.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,9 +60,10 @@ def lab(
     json: AsJson = False,
 ) -> None:
     """Boundaries, evictions, stubs and budgets side by side: right page at 1, 3, 5, tokens, regret. No model."""
-    from memory.stores.sql import default_path
+    from memory.stores.sql import Store, default_path
     from sessions.lab import grid
     from sessions.lab import lab as made_by
+    from sessions.meaning import by_store
     from sessions.paging import END, SPREAD
     from workbench.labs import FOLDER
 
@@ -70,10 +73,13 @@ def lab(
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value}
     cells = grid(**named, asked=SPREAD if spread else END)
     at_once = workers or (os.cpu_count() or 1 if len(cells) * sum(len(t.probes) for t in talks) > 20_000 else 1)
-    found = made_by(
-        talks, cells, cache or (store or default_path()) / FOLDER, at_once, ask=_asking(llm), llm=llm,
-        progress=_silent if json else _aside, **labels,
-    )  # fmt: skip
+    with ExitStack() as undo:
+        if not files:
+            labels["meaning"] = partial(by_store, undo.enter_context(Store.open(store, readonly=True)))
+        found = made_by(
+            talks, cells, cache or (store or default_path()) / FOLDER, at_once, ask=_asking(llm), llm=llm,
+            progress=_silent if json else _aside, **labels,
+        )  # fmt: skip
     terminal.json(found.to_dict()) if json else _told(found)
 
 

@@ -6,7 +6,7 @@ Not here: what is run (sessions/lab.py), and any drawing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from memory.errors import EngineError, RecordingError
@@ -14,6 +14,7 @@ from memory.scope import Scope
 from memory.stores.sql import Store
 from sessions.lab import lab
 from sessions.lab_results import Lab
+from sessions.meaning import Means, by_default, by_store
 from sessions.paging import MESSAGELESS, Cell, Talk, talk_of
 from sessions.questions import Pinned, file_of, of_conversation, read
 from sessions.replay import identified
@@ -30,10 +31,12 @@ KEPT = 6
 class Working(Background):
     """One grid: under way, stopped, or done. What was worked out is kept, so one that is begun again goes on."""
 
-    def __init__(self, talks: Sequence[Talk], cells: Sequence[Cell], folder: Path | None) -> None:
+    def __init__(
+        self, talks: Sequence[Talk], cells: Sequence[Cell], folder: Path | None, meaning: Means = by_default
+    ) -> None:
         super().__init__("lab")
         self.done, self.of = 0, 1
-        self._asked = (talks, cells, folder)
+        self._asked = (talks, cells, folder, meaning)
         self._found: Lab | None = None
 
     @property
@@ -52,8 +55,8 @@ class Working(Background):
         return self._found
 
     def _work(self) -> None:
-        talks, cells, folder = self._asked
-        self._found = lab(talks, cells, folder, progress=self._told)
+        talks, cells, folder, meaning = self._asked
+        self._found = lab(talks, cells, folder, progress=self._told, meaning=meaning)
 
     def _told(self, done: int, of: int) -> None:
         self.done, self.of = done, of
@@ -68,7 +71,7 @@ def working(store: Store, talks: Sequence[Talk], cells: tuple[Cell, ...]) -> Wor
     """The run of this grid over these conversations: begun by whoever asks for it first."""
 
     def begun() -> Working:
-        made = Working(talks, cells, None if store.readonly else store.path / FOLDER)
+        made = Working(talks, cells, None if store.readonly else store.path / FOLDER, partial(by_store, store))
         made.start()
         return made
 

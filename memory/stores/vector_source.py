@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memory.errors import ModelError, StoreError
 from memory.models.embedding import Embedder, named
-from memory.stores.embedded import embedded, maker, newest, vectors_by
+from memory.stores.embedded import embedded, maker, newest, vectors_by, vectors_of
 from memory.stores.sql import Store
 
 Vector = NDArray[np.float32]
@@ -42,15 +42,27 @@ class StoredVectors:
     def question(self, text: str) -> Vector | None:
         identity, _ = self.newest()
         try:
-            embedder = self._loaded(identity)
-            if not self._keep:
-                made: Vector = embedder.queries([text])[0]
-            else:
-                made = embedded(self._store, embedder, [text], question=True)[0]
+            made = self._asked(text, identity)
         except (ModelError, StoreError) as error:
             self.problem = f"{identity} cannot be used: {error}"
             return None
         self.problem = ""
+        return made
+
+    def meaning(self, text: str) -> Vector:
+        """Of a message, to be compared with other messages: as a question, which e5 wants of both sides alike.
+
+        Raises ModelError, StoreError.
+        """
+        return self._asked(text, newest(self._store)[0])
+
+    def _asked(self, text: str, identity: str) -> Vector:
+        embedder = self._loaded(identity)
+        if self._keep:
+            made: Vector = embedded(self._store, embedder, [text], question=True)[0]
+        else:
+            kept = vectors_of(self._store, embedder, [text], question=True)[0]
+            made = embedder.queries([text])[0] if kept is None else kept
         return made
 
     def known(self, texts: Sequence[str]) -> Mapping[str, Vector]:

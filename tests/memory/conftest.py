@@ -17,6 +17,7 @@ from memory.bookmarks import Corpus, PageWords
 from memory.errors import BudgetTooSmall
 from memory.journal import MemoryJournal
 from memory.models.chat import Answer, ToolCall
+from memory.models.embedding import named as embedder
 from memory.pager import Pager, Said
 from memory.prompt import Prompt
 from memory.recalls import Request
@@ -131,10 +132,16 @@ def plain(words: PageWords, corpus: Corpus) -> tuple[str, ...]:
     return (f"page {words.page}", f"{len(words.texts)} turns")
 
 
+def meaning(text: str) -> Any:
+    """The vector of a message by hashed words."""
+    return embedder("hash").queries([text])[0]
+
+
 def pager_of(settings: Settings, *, system: str = "", **own: Any) -> Pager:
     """A pager over a conversation in memory that has just begun."""
     tick = clock()
     own.setdefault("generator", plain)
+    own.setdefault("meaning", meaning)
     pager = Pager(MemoryJournal(clock=tick), clock=tick, **own)
     pager.start(settings, system=system)
     pager.commit()

@@ -3,11 +3,14 @@ from datetime import timedelta
 from itertools import combinations
 
 import hypothesis
+import numpy as np
 import pytest
 from hypothesis import given
 
 from memory.boundaries import (
     BOUNDARIES,
+    TELLS,
+    UNRELATED,
     any_of,
     closing_rule,
     every_exchanges,
@@ -17,15 +20,14 @@ from memory.boundaries import (
     named,
     token_budget,
 )
-from memory.errors import UnknownName
-from memory.events import PagePagedIn
-from memory.models.embedding import named as embedder
+from memory.errors import ModelUnreachable, UnknownName
+from memory.events import ModelFailed, PagePagedIn
 from memory.pager import Said
 from memory.pages import guest_tokens
 from memory.settings import Settings
 from memory.turns import Call, Turn
 from memory.window import page_in
-from tests.memory.conftest import Step, driven, pager_of, steps, text_of, turn, turns
+from tests.memory.conftest import Step, driven, meaning, pager_of, steps, text_of, turn, turns
 
 MIXES = [*BOUNDARIES, *("+".join(pair) for pair in combinations(BOUNDARIES, 2)), "fixed_10+idle_6"]
 CAP = 400
@@ -39,7 +41,7 @@ def paged(spoken: Sequence[Turn], boundary: str, cap: int = CAP, most: int | Non
     s = Settings.of(boundary=boundary)
     pages: list[list[Turn]] = []
     for each in spoken:
-        if not pages or closing_rule(pages[-1], each, named(s.boundary, s), cap, words, most):
+        if not pages or closing_rule(pages[-1], each, named(s.boundary, s, meaning), cap, words, most):
             pages.append([])
         pages[-1].append(each)
     return pages
@@ -70,7 +72,7 @@ def test_the_rule_that_closed_a_page_is_named(boundary):
     known = {*BOUNDARIES, "page_cap", None}
     page = [turn(1, minutes=1)]
     after = [turn(n, "user", 30, minutes=n * 400) for n in range(2, 30)]
-    assert {closing_rule(page, t, named(s.boundary, s), CAP, words) for t in after} <= known
+    assert {closing_rule(page, t, named(s.boundary, s, meaning), CAP, words) for t in after} <= known
 
 
 @pytest.mark.parametrize("boundary", [*BOUNDARIES, "fixed_10+idle_6"])
@@ -143,29 +145,68 @@ def test_a_topic_shift_needs_words_on_both_sides():
     assert not closes([turn(1)], turn(4), texts.__getitem__)
 
 
+TALK = {
+    1: "the hotel in Lisbon has a garden",
+    2: "is the hotel garden in Lisbon open",
+    3: "my piano invoice",
+    4: "…",
+}
+
+
 def test_a_shift_of_meaning_is_told_by_vectors_and_needs_some_on_both_sides():
-    texts = {
-        1: "the hotel in Lisbon has a garden",
-        2: "is the hotel garden in Lisbon open",
-        3: "my piano invoice",
-        4: "…",
-    }
+    closes = meaning_shift(meaning, 0.3)
+    assert not closes([turn(1)], turn(2), TALK.__getitem__)
+    assert closes([turn(1), turn(2)], turn(3), TALK.__getitem__)
+    assert not closes([turn(1)], turn(4), TALK.__getitem__)
+    assert not closes([turn(4)], turn(1), TALK.__getitem__)
+    assert not closes([], turn(3), TALK.__getitem__)
+
+
+def test_a_shift_of_meaning_goes_by_what_the_user_says_and_embeds_each_message_once():
     asked = []
 
-    def passages(some):
-        asked.extend(some)
-        return embedder("hash").passages(some)
+    def counted(text):
+        asked.append(text)
+        return meaning(text)
 
-    closes = meaning_shift(passages, 0.3)
-    assert not closes([turn(1)], turn(2), texts.__getitem__)
-    assert closes([turn(1), turn(2)], turn(3), texts.__getitem__)
-    assert not closes([turn(1)], turn(4), texts.__getitem__)
-    assert not closes([turn(4)], turn(1), texts.__getitem__)
-    assert len(asked) == len(set(asked)) == 4  # each text once
+    closes = meaning_shift(counted, 0.3, back=2)
+    page = [turn(1), turn(3, "assistant")]
+    assert not closes(page, turn(3, "assistant"), TALK.__getitem__)
+    assert asked == []
+    assert not closes(page, turn(2), TALK.__getitem__)
+    assert closes([turn(1), turn(2)], turn(3), TALK.__getitem__)
+    assert sorted(asked) == sorted([TALK[1], TALK[2], TALK[3], *UNRELATED[False]])
+
+
+def test_the_nearest_message_counts_not_the_mean_of_all():
+    closes = meaning_shift(meaning, 0.3)
+    texts = {**TALK, 5: "four oranges", 6: "blue chairs", 7: "a red bicycle"}
+    assert not closes([turn(1), turn(5), turn(6), turn(7)], turn(2), texts.__getitem__)
+    assert meaning_shift(meaning, 0.3, back=3)([turn(1), turn(5), turn(6), turn(7)], turn(2), texts.__getitem__)
+
+
+def test_nearness_counts_from_what_the_embedder_calls_unrelated():
+    """An embedder whose vectors all lean one way finds the same shifts."""
+
+    def squeezed(text):
+        lean = np.concatenate([0.5 * meaning(text), [np.sqrt(0.75) if meaning(text).any() else 0]])
+        return lean.astype(np.float32)
+
+    def shifts(by):
+        return [meaning_shift(by, 0.3)([turn(a)], turn(b), TALK.__getitem__) for a, b in ((1, 2), (1, 3), (2, 3))]
+
+    assert shifts(meaning) == shifts(squeezed) == [False, True, True]
+
+
+def test_only_the_beginning_of_a_long_message_is_embedded():
+    asked = []
+    closes = meaning_shift(lambda text: asked.append(text) or meaning(text), 0.3)
+    closes([turn(1)], turn(2), {1: "hotel " * 900, 2: "garden " * 900}.__getitem__)
+    assert max(map(len, asked)) == TELLS
 
 
 def test_a_shift_of_meaning_closes_pages_of_a_conversation_under_its_name():
-    pager = pager_of(Settings.of(window_tokens=4_000), boundary=meaning_shift(embedder("hash").passages, 0.3))
+    pager = pager_of(Settings.of(window_tokens=4_000, boundary="meaning_shift"))
     for text in ("the hotel in Lisbon", "the hotel garden in Lisbon", "my piano invoice", "the piano invoice again"):
         pager.receive(Said(text))
         pager.commit()
@@ -173,6 +214,30 @@ def test_a_shift_of_meaning_closes_pages_of_a_conversation_under_its_name():
         pager.commit()
     assert [(p.first, p.last) for p in pager.state.pages.values()] == [(1, 2), (3, 4)]
     assert pager.state.pages[1].boundary == "meaning_shift"
+
+
+@pytest.mark.parametrize("own", [{"meaning": None}, {"meaning": "down"}], ids=["no embedder", "one that fails"])
+def test_where_no_vector_can_be_had_no_page_closes_and_the_step_says_why(own):
+    asked = []
+
+    def down(text):
+        asked.append(text)
+        raise ModelUnreachable("nobody answers at 127.0.0.1:9")
+
+    pager = pager_of(Settings.of(window_tokens=4_000, boundary="meaning_shift"), meaning=own["meaning"] and down)
+    for text in ("the hotel in Lisbon", "my piano invoice"):
+        pager.receive(Said(text))
+        pager.commit()
+        pager.settle()
+        pager.commit()
+    assert [(p.first, p.last) for p in pager.state.pages.values()] == [(1, 2)]
+    (failed,) = [e for e in pager.journal.events if isinstance(e.body, ModelFailed)]
+    assert (failed.step, failed.body.task) == (2, "boundary")
+    assert failed.body.message == (
+        "nobody answers at 127.0.0.1:9" if own["meaning"]
+        else "the boundary meaning_shift needs an embedder, and there is none here; use topic_shift"
+    )  # fmt: skip
+    assert len(asked) == bool(own["meaning"])  # not again for the messages before it
 
 
 def test_mixed_rules_close_at_the_first():
@@ -193,7 +258,7 @@ def test_a_function_of_your_own_is_a_boundary_under_its_name():
 
 def test_an_unknown_rule_lists_the_known_ones():
     with pytest.raises(
-        UnknownName, match=r"no boundary named 'weekly'; choose one of: exchanges, fixed_n, idle_gap, t"
+        UnknownName, match=r"no boundary named 'weekly'; choose one of: exchanges, fixed_n, idle_gap, meaning_shift, t"
     ):
         named("fixed_n+weekly", Settings())
 

@@ -33,7 +33,8 @@ from workbench.views.diff import DiffView, diff
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "window": ("window_tokens", "reply_tokens", "high_watermark", "low_watermark", "chunk_share", "count_margin"),
-    "pages": ("boundary", "page_turns", "page_exchanges", "page_tokens", "idle_hours", "topic_overlap", "topic_turns"),
+    "pages": ("boundary", "page_turns", "page_exchanges", "page_tokens", "idle_hours", "topic_overlap", "topic_turns",
+              "topic_nearness"),
     "eviction": ("eviction", "old_turns", "cooperative_asks", "thrash_steps"),
     "bookmarks": ("bookmarks", "bookmark_template", "bookmark_key", "stub_share", "stub_tokens"),
     "recall": ("recall_k", "retrieve_k", "page_ins", "guest_steps", "recall_rounds", "recall_level", "summaries"),

@@ -1259,6 +1259,7 @@ TEXT: dict[str, str] = {
     "rule.tokens": "token budget",
     "rule.idle_gap": "a silence",
     "rule.topic_shift": "a change of topic",
+    "rule.meaning_shift": "a change of meaning",
     "policy.lru": "LRU",
     "policy.lfu": "LFU",
     "policy.fifo": "FIFO",

@@ -1344,6 +1344,7 @@ TEXT: dict[str, str] = {
     "rule.tokens": "词元预算",
     "rule.idle_gap": "沉默间隔",
     "rule.topic_shift": "话题转换",
+    "rule.meaning_shift": "语义转换",
     "policy.lru": "LRU",
     "policy.lfu": "LFU",
     "policy.fifo": "FIFO",
