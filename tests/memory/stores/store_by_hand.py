@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
@@ -47,6 +48,15 @@ from memory.stores.sql import Store
 from memory.turns import Turn
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    """What it says first. `readline` would read ahead, and `communicate` never gives that back."""
+    assert process.stdout is not None
+    said = b""
+    while not said.endswith(b"\n") and (byte := os.read(process.stdout.fileno(), 1)):
+        said += byte
+    return said.decode()
 
 
 class Hand:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from store_by_hand import Hand, open_hand
+from store_by_hand import Hand, first_line, open_hand
 
 from memory.errors import ConversationBusy, StaleAppend
 from memory.events import GuestLeft, StepAbandoned, StepFinished
@@ -34,7 +34,7 @@ def said_in(store: Store) -> set[str]:
 def test_many_writers_and_readers_lose_nothing(folder: Path, spawn):
     """Two write conversations of their own, two take turns in one; all begin with a folder that is not there."""
     writers = [spawn("write", folder, "ana", c, 12) for c in ("one", "two", "both", "both")]
-    acknowledged = writers[0].stdout.readline()  # from here on the store exists
+    acknowledged = first_line(writers[0])  # from here on the store exists
     readers = [spawn("read", folder, 2) for _ in range(2)]
     outputs = [process.communicate(timeout=60) for process in (*writers, *readers)]
     assert [errors for _, errors in outputs] == [""] * 6
@@ -58,7 +58,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(folder: Path, spawn):
     killed = 0
     for first in range(0, KILLS, 5):
         writers = [spawn("write", folder, "ana", f"c{n % 3}", 1_000) for n in range(5)]
-        told += [process.stdout.readline() for process in writers[:3]]
+        told += [first_line(process) for process in writers[:3]]
         for n, process in enumerate(writers):
             time.sleep(0.013 * ((first + n) % 7))
             process.kill()

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from store_by_hand import open_hand
+from store_by_hand import first_line, open_hand
 
 from memory.scope import Scope
 from memory.stores.sql import Store
@@ -65,7 +65,9 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
 def test_four_writers_and_two_readers_lose_nothing_and_mix_nothing_up(folder: Path):
     """Two write conversations of users of their own, two take turns in one. `make soak` takes minutes for it."""
     writers = [start(WRITES, folder, user, n, SECONDS) for n, user in enumerate(("ana", "bo", "cy", "cy"))]
-    told = [writers[0].stdout.readline().strip()]
+    told = [first_line(writers[0]).strip()]
+    with Store.open(folder) as store:
+        sync(store, wait_s=60)  # from here on there is something to search
     readers = [start(READS, folder, SECONDS) for _ in range(2)]
     outputs = [process.communicate(timeout=SECONDS + 240) for process in (*writers, *readers)]
     assert [errors[-2_000:] for _, errors in outputs] == [""] * 6
