@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -26,9 +27,13 @@ from memory.stores.jobs import jobs
 from memory.stores.sql import Store
 from memory.stores.sync import sync
 from memory.why import why
+from sessions.cases import make_case
+from sessions.export import FORMATS, export
 from tests.memory.conftest import SMALL, Model
+from workbench.case_page import write_page
 from workbench.views import facts as fact_views
 from workbench.views.conversations import conversations
+from workbench.views.review import everything
 from workbench.views.turn import turn as turn_view
 from workbench.views.window import page as page_view
 from workbench.views.window import window
@@ -120,11 +125,11 @@ def test_getting_and_searching_facts(told, user):
 @pytest.mark.parametrize("user", USERS)
 def test_words_are_read_in_their_own_scope_only(told, user):
     store, _ = told
-    everything = range(1, 5_000)
+    numbers = range(1, 5_000)
     for place in PLACES:
         clear(list(store.words(Scope(user, place)).values()), user)
-        clear(list(store.words(Scope(user, place), everything).values()), user)
-    clear(list(store.words(Scope.own(user), everything).values()), user)
+        clear(list(store.words(Scope(user, place), numbers).values()), user)
+    clear(list(store.words(Scope.own(user), numbers).values()), user)
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -142,6 +147,27 @@ def test_full_text_and_vectors(told, user):
     clear(vectors.search(store, user=user, text=asked, table="facts", k=500), user, "nowhere")
     with pytest.raises(BadQuery, match="needs a user"):
         vectors.search(store, user="", text=asked)
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("place", PLACES)
+def test_exports_and_cases(told, tmp_path, user, place):
+    """Of one conversation: its own working facts may stand there, never another's; of all of a user's: theirs alone."""
+    store, _ = told
+    scope = Scope(user, place)
+    for kind in FORMATS:
+        export(store, [scope], tmp_path / kind, kind)
+    write_page(store, scope, tmp_path / "html")
+    make_case(store, user, [place], tmp_path / "case")
+    with zipfile.ZipFile(tmp_path / "case") as case:
+        case.extractall(tmp_path / "unpacked")
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(files) > len(FORMATS) + 3
+    for file in files:
+        clear(file.read_bytes().decode(errors="replace"), user, place)
+    assert canary(user) in (tmp_path / "jsonl").read_text()
+    assert canary(user, place).encode() in b"".join(file.read_bytes() for file in files if file.suffix == ".sqlite")
+    clear(everything(store, user), user)
 
 
 @pytest.mark.parametrize("user", USERS)
