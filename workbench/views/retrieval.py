@@ -18,7 +18,7 @@ from memory.show import Shown
 from memory.state import State
 from memory.stores.sql import Store
 
-MOST = 10  # candidates that a notebook and a terminal show
+MOST = 10  # candidates that a notebook shows at once; the others unfold
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class RetrievalView(Shown):
     def limits(self) -> str:
         return ", ".join(f"{name} {value:g}" for name, value in self.thresholds.items())
 
-    def rows(self, most: int = MOST) -> tuple[list[str], list[list[Any]]]:
+    def rows(self) -> tuple[list[str], list[list[Any]]]:
         """A table: its head, and a row a candidate, the best first."""
         head = ["page", "score", *self.channels, "turn", "stub", "why not"]
         made = [
             [f"p{c.page}", f"{c.score:.2f}", *_figures(c, len(self.channels)), c.turn, c.stub, c.dropped or "chosen"]
-            for c in self.candidates[:most]
+            for c in self.candidates
         ]
         return head, made
 
@@ -75,7 +75,11 @@ class RetrievalView(Shown):
         html = f"<div style='margin-top:.5rem'><b>retrieval</b> by {words}: {show.text(self.question)}"
         html += f"<div>{show.text(self.counted)} · {show.text(self.limits)} {show.text(self.note)}</div></div>"
         head, made = self.rows()
-        return html + (show.table(head, made, most=MOST) if made else "")
+        html += show.table(head, made[:MOST])
+        if others := made[MOST:]:
+            table = show.table(head, others, most=len(others))
+            html += f"<details><summary>{len(others)} more candidates</summary>{table}</details>"
+        return html
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,5 +1,6 @@
 """Any question of any past turn: who would come, and what dropped each of the others."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +13,8 @@ from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from sessions.importer import import_recordings
 from sessions.recording import RecordedTurn, Recording
-from workbench.views.retrieval import ask
+from workbench import terminal
+from workbench.views.retrieval import MOST, ask
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TALK = [
@@ -85,6 +87,20 @@ def test_what_cannot_be_asked_is_told(told):
         ask(*told, "budget", turn=99)
     with pytest.raises(UnknownName, match="fusion"):
         ask(*told, "budget", strategy="magic")
+
+
+def test_a_terminal_and_a_notebook_show_every_candidate_with_its_reason(told, capsys):
+    view = ask(*told, "What is the budget of the trip?", k=1)
+    many = replace(view, candidates=tuple(
+        replace(view.candidates[-1], page=n, dropped=f"rank {n} > k=1") for n in range(1, MOST + 6)
+    ))  # fmt: skip
+    terminal.retrieval(many)
+    told, html = capsys.readouterr().out, many._repr_html_()
+    for n in range(1, MOST + 6):
+        assert f"rank {n} >" in told
+        assert f"rank {n} &gt;" in html
+    assert html.count("<details>") == 1
+    assert "<details>" not in view._repr_html_()
 
 
 def test_it_shows_itself_as_text(told):
