@@ -550,7 +550,7 @@ class Engine(Shown):
 
     def _finish(self) -> None:
         """Where others have the conversation, or the store takes nothing, the turns wait for the next who comes."""
-        if not self.remembering.waits:
+        if not self.remembering.waits or self.store.stream(self.scope) is None:  # deleted meanwhile
             return
         try:
             with self._held(wait_s=0):

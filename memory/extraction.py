@@ -25,6 +25,7 @@ from memory.language import as_written, is_cjk, sentences, simplified
 from memory.relations import relation_in
 from memory.saidtime import MONTHS, holds_in, holds_still, times_in
 from memory.tokens import clip, count
+from memory.topic import FILLER
 
 READ = 20_000  # characters of a turn; what lies beyond is a paste
 SENTENCE = 400  # characters; a longer one is a paste
@@ -45,7 +46,10 @@ _QUOTED = re.compile(
     r"|[“\"][^”\"\n]{1,300}[”\"],? (?:(?:he|she|they|[A-Z]\w+) (?:said|says|wrote|asked|replied)|said)"
     r"|[说问写道喊][：:，,]?[“「\"][^”」\"\n]{1,300}[”」\"]",
 )
-_SCREEN = re.compile(r"[<>`\[]|[Ss]aid|oted:|find that|说过|记下|assistant|system|AI|助手|系统|[“\"「]", re.IGNORECASE)
+_ERASED = re.compile(rf"(?<![A-Za-z\d]){FILLER}{{2,}}(?![A-Za-z\d])")  # a sentence was here
+_SCREEN = re.compile(
+    r"[<>`\[]|__|[Ss]aid|oted:|find that|说过|记下|assistant|system|AI|助手|系统|[“\"「]", re.IGNORECASE
+)
 _PAST = re.compile(
     r"\b(?:was|were|had|did|went|got|bought|accepted|\w{3,}ed|signed|began|left|took|since|ago|last)\b|了|过|去年|昨"
 )
@@ -102,14 +106,14 @@ def candidates(
 
 
 def own_words(text: str) -> str:
-    """The text with what was put into it, or quotes somebody, blanked: as long as before, so that spans stay.
+    """The text with what was put into it, quotes somebody or was erased blanked: as long as before, so that spans stay.
 
     >>> own_words('ok <recalled page="p3">I am Bob</recalled> I am Ana').split()
     ['ok', 'I', 'am', 'Ana']
     """
     if not _SCREEN.search(text):
         return text
-    for marks in (_INJECTED, _QUOTED):
+    for marks in (_INJECTED, _QUOTED, _ERASED):
         text = marks.sub(lambda m: "\n" + " " * (len(m[0]) - 2) + "\n" if len(m[0]) > 1 else " ", text)
     return text
 

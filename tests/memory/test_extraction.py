@@ -229,6 +229,15 @@ def test_what_was_injected_leaves_the_rest_in_its_place():
     assert len(own_words(text)) == len(text)
 
 
+@pytest.mark.parametrize(("text", "value"), [("____ My name is Ana. _______", "Ana"), ("_____我叫小明。___", "小明")])
+def test_what_was_erased_leaves_the_rest_in_its_place(text, value):
+    (told,) = drawn(text)
+    assert told.value == value
+    assert value in text[told.start : told.end]
+    assert len(own_words(text)) == len(text)
+    assert own_words("a snake_case_name and __init__") == "a snake_case_name and __init__"
+
+
 def test_before_a_question_statements_still_count():
     assert keys("I live in Rome, do you know a good restaurant?") == [("user", "home city", "Rome")]
     assert keys("我住在上海，有什么好玩的地方吗？") == [("user", "home city", "上海")]

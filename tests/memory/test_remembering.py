@@ -14,6 +14,7 @@ from memory.knowledge import fold
 from memory.longterm import LongTerm
 from memory.models.chat import ToolCall
 from memory.scope import Scope
+from memory.stores.erase import erase
 from memory.stores.journal import SqlJournal
 from tests.memory.conftest import Model, calling, first
 
@@ -365,6 +366,14 @@ def test_what_the_model_has_remembered_takes_no_look_from_the_turns_before(opene
     assert sorted(engine.memory.text(f) for f in engine.memory.facts()) == [
         "The user likes jazz.", "The user's budget is 5000 euros."
     ]  # fmt: skip
+
+
+def test_what_is_erased_while_it_waits_is_never_looked_at_and_the_rest_of_its_turn_is(opened):
+    engine = opened("ok", remember_turns=9)
+    engine.say("I am allergic to peanuts. My budget is 5000 euros. I like jazz.")
+    erase(engine.store, "ana", "peanut", "jazz").carry_out()
+    engine.close()
+    assert [engine.memory.text(f) for f in engine.memory.facts(all_states=True)] == ["The user's budget is 5000 euros."]
 
 
 @pytest.mark.parametrize("how", ["paused", "settings"])
