@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memory.attributes import attribute_of
-from memory.errors import BadMessage, NotFound
+from memory.attributes import KIN, attribute_of
+from memory.errors import BadMessage, NotFound, UndoRefused
 from memory.events import FactsPlaced
 from memory.fact_events import Outcome, TurnRemembered
 from memory.facts import BEGINNING, Candidate, Fact
 from memory.language import is_cjk, terms
-from memory.people import ALL, CORRECT, FORGET, RECALL, Act, asked
+from memory.people import ALL, CORRECT, FORGET, PAUSE, RECALL, RESUME, UNDO, Act, asked
 from memory.scope import Scope
 from memory.show import small
 from memory.topic import Topic
@@ -56,14 +56,17 @@ def handle(message: str, memory: LongTerm, heard: Heard | None = None) -> str | 
     act = asked(message)
     if act is None:
         return None
-    reply = answer(act, memory)
+    reply = answer(act, memory, heard.before if heard else "")
     if reply is not None and heard is not None and act.kind != RECALL:
         _note(memory, heard, act)
     return reply
 
 
-def answer(act: Act, memory: LongTerm) -> str | None:
-    """Carry it out and say what was done; None where it does not mean the memory after all."""
+def answer(act: Act, memory: LongTerm, before: str = "") -> str | None:
+    """Carry it out and say what was done; None where it does not mean the memory after all.
+
+    `before`: the reply that the message follows; "undo that" is said of the change that it tells of.
+    """
     try:
         if act.kind == RECALL:
             return _recall(act, memory)
@@ -71,6 +74,10 @@ def answer(act: Act, memory: LongTerm) -> str | None:
             return _correct(act, memory)
         if act.kind == FORGET:
             return _forget(act, memory)
+        if act.kind == UNDO:
+            return _undo(act, memory, before)
+        if act.kind in (PAUSE, RESUME):
+            return _switch(act, memory)
         return _remember(act, memory)
     except NotFound as error:  # f99
         return _say(act, f"I cannot do that: {error}.", f"做不到：{error}。")
@@ -89,8 +96,10 @@ def _note(memory: LongTerm, heard: Heard, act: Act) -> None:
 # ── what do you remember? ─────────────────────────────────────────────────────────────────────────────
 
 
-def _recall(act: Act, memory: LongTerm) -> str:
+def _recall(act: Act, memory: LongTerm) -> str | None:
     found = about(memory, act.about) if act.about else memory.facts()
+    if not act.clear and not any(_is_of(memory, fact, act.about) for fact in found):
+        return None  # "what do you know about Python?"
     if act.about and not found:
         found = list(memory.query(act.about, 5).found)
     if not found:
@@ -160,7 +169,22 @@ def about(memory: LongTerm, what: str) -> list[Fact]:
         words = " ".join([memory.text(fact), own, memory.words(fact.value), memory.words(fact.tags)])
         if own == attribute or (wanted and wanted <= set(terms(words))) or (topic is not None and words in topic):
             found.append(fact)
-    return found
+    return [*found, *_of_those(memory, found)]
+
+
+def _of_those(memory: LongTerm, found: Sequence[Fact]) -> list[Fact]:
+    """What is known of the people whom these facts name: of Kate, where she is the sister."""
+    named = {memory.words(f.value) for f in found if f.attribute and memory.words(f.attribute) in KIN and not f.negated}
+    others = (f for f in memory.facts() if f.subject and f not in found)
+    return [f for f in others if memory.words(f.subject) in named]
+
+
+def _is_of(memory: LongTerm, fact: Fact, whom: str) -> bool:
+    """Whether the fact is of somebody, or says who somebody is, by name or as what the user calls them."""
+    subject, own = (memory.words(i) if i else "" for i in (fact.subject, fact.attribute))
+    plain = _AROUND.sub("", whom)
+    names = {subject.casefold()} | ({memory.words(fact.value).casefold()} if own in KIN else set())
+    return plain.casefold() in names or attribute_of(plain) in KIN & {own, subject.removeprefix("user's ")}
 
 
 # ── that is wrong ─────────────────────────────────────────────────────────────────────────────────────
@@ -276,6 +300,34 @@ def _forget(act: Act, memory: LongTerm) -> str | None:
         f'历史里还留着。要彻底抹去这些话：`workbench memory erase "{topic}"`。'
     )
     return _say(act, english, chinese)
+
+
+# ── undo that, stop remembering ───────────────────────────────────────────────────────────────────────
+
+_TOLD_OF = re.compile(r"\bchange (\d+)|第(\d+)次更改")
+
+
+def _undo(act: Act, memory: LongTerm, before: str) -> str | None:
+    told = _TOLD_OF.findall(before)
+    number = act.change or (int("".join(told[-1])) if told else 0)
+    if not number:
+        return None
+    try:
+        undone = memory.undo(number)
+    except UndoRefused as error:
+        return _say(act, f"I cannot undo that: {error}.", f"无法撤销：{error}。")
+    back = [f for f in (memory.fact(n) for n in undone.facts) if f.lasts(memory.clock())]
+    lines = "".join(f"\n- {f.name}: {memory.text(f)}" for f in back[:MOST])
+    return _say(act, f"Change {number} is undone. This holds again:{lines}" if lines else f"Change {number} is undone.",
+                f"第{number}次更改已撤销，现在有效的是：{lines}" if lines else f"第{number}次更改已撤销。")  # fmt: skip
+
+
+def _switch(act: Act, memory: LongTerm) -> str:
+    memory.switch(on=act.kind == RESUME)
+    if act.kind == RESUME:
+        return _say(act, "From now on I remember again.", "从现在起我会继续记忆。")
+    english = 'From now on I remember nothing new; what I know stays. "Resume remembering" switches it on again.'
+    return _say(act, english, "从现在起我不再记新的内容，已经记得的保留。说“恢复记忆”可以重新打开。")
 
 
 def _remember(act: Act, memory: LongTerm) -> str:

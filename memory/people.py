@@ -1,9 +1,9 @@
 """What people ask of their memory in the conversation itself, English and Chinese: one message, one act, or none.
 
 "What do you remember about me?", "that is wrong, it should be 8000", "no, my budget is 8000", "forget the peanuts",
-"remember that …". The patterns are narrow: a message that is taken for a command gets no answer from the model. What
-may be meant otherwise ("forget it, let's go on", "don't forget to buy milk", "忘了密码") is no act. Nothing is done
-here; answering.py does it.
+"remember that …", "undo that", "stop remembering". The patterns are narrow: a message that is taken for a command gets
+no answer from the model. What may be meant otherwise ("forget it, let's go on", "don't forget to buy milk", "忘了密码")
+is no act. Nothing is done here; answering.py does it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from memory.language import as_written, is_cjk, simplified
 
 RECALL, CORRECT, FORGET, REMEMBER = "recall", "correct", "forget", "remember"
+UNDO, PAUSE, RESUME = "undo", "pause", "resume"
 LONGEST = 300  # characters; whoever writes more says more than one thing
 LONGEST_VALUE = 6  # words, where no name of a fact or of an attribute says what is meant
 
@@ -30,6 +31,7 @@ class Act:
     fact: int = 0
     clear: bool = True  # False: only if there is a fact that it clearly means
     more: tuple[int, ...] = ()  # facts that are named beside the first
+    change: int = 0  # to be undone; 0: the one that was told of last
     chinese: bool = False
 
 
@@ -37,7 +39,7 @@ def asked(message: str) -> Act | None:
     """What the message asks of the memory; None where it asks something else, or may.
 
     >>> asked("What do you remember about the budget?")
-    Act(kind='recall', about='the budget', value='', old='', fact=0, clear=True, more=(), chinese=False)
+    Act(kind='recall', about='the budget', value='', old='', fact=0, clear=True, more=(), change=0, chinese=False)
     >>> asked("Forget it, let's go on.") is None
     True
     """
@@ -116,11 +118,10 @@ def _recall(said: str) -> Act | None:
         return None
     about = found["about"] or ""
     verb = found.groupdict().get("verb") or "remember"
-    if verb.lower() == "know" and not _ME.match(about):
-        return None  # "what do you know about Python?" asks the model
+    known = verb.lower() == "know" and not _ME.match(about)  # "what do you know about Python?" asks the model
     if about and (_ITSELF.match(about) or re.search(r"[,;:]| and then ", about)):
         return None
-    return Act(RECALL, "" if _ME.match(about) else about)
+    return Act(RECALL, "" if _ME.match(about) else about, clear=not known) if about or not known else None
 
 
 _WRONG = (
@@ -306,6 +307,33 @@ def _remember(said: str) -> Act | None:
     return Act(REMEMBER, found["what"])
 
 
+_UNDO = re.compile(
+    rf"^{_KIND}{_WOULD}(?:(?:undo|revert) (?:that|it|this|(?:the|your|my) (?:last )?(?:change|correction)"
+    rf"|(?:memory )?change (?:number |no\.? ?)?(?P<n>\d{{1,6}}))|take (?:that|it) back){_END}",
+    re.IGNORECASE,
+)
+_PAUSE = re.compile(
+    rf"^{_KIND}{_WOULD}(?:(?:stop|pause) remembering(?: (?:anything|things|everything|me))?"
+    r"|(?:don['’]t|do not) (?:remember|save|store) anything)(?: (?:else|more|any ?more|new|about me))*"
+    rf"(?: (?:from now on|for now))?{_END}",
+    re.IGNORECASE,
+)
+_RESUME = re.compile(
+    rf"^{_KIND}{_WOULD}(?:you (?:can|may) )?(?:(?:start|resume) remembering(?: (?:again|things|me))*"
+    rf"|remember (?:things|me) again){_END}",
+    re.IGNORECASE,
+)
+
+
+def _undo(said: str) -> Act | None:
+    found = _UNDO.match(said)
+    return Act(UNDO, change=int(found["n"] or 0)) if found else None
+
+
+def _switch(said: str) -> Act | None:
+    return Act(PAUSE) if _PAUSE.match(said) else Act(RESUME) if _RESUME.match(said) else None
+
+
 # ── Chinese ───────────────────────────────────────────────────────────────────────────────────────────
 
 _PLEASE = (
@@ -458,10 +486,33 @@ def _remember_chinese(said: str) -> Act | None:
     return Act(REMEMBER, found["what"], chinese=True)
 
 
-_ENGLISH: tuple[Callable[[str], Act | None], ...] = (_recall, _correct, _forget, _remember)
+_UNDO_ZH = re.compile(
+    rf"^{_PLEASE}(?:撤销|撤回)(?:第(?P<n>\d{{1,6}})次|刚才的?|上一次的?|上次的?|这次的?)?(?:更改|修改|改动|操作)?{_STOP}"
+)
+_PAUSE_ZH = re.compile(
+    rf"^(?:从现在起|以后|今后|接下来)?[，, ]?{_PLEASE}(?:暂停|停止|别再|不要再|不用再)(?:记忆|记录|记住|记)"
+    rf"(?:任何|我说的|新的)?(?:东西|内容|事情?|话)?了?{_STOP}"
+)
+_RESUME_ZH = re.compile(rf"^{_PLEASE}(?:恢复|重新开始|继续)(?:记忆|记录|记住|记)(?:东西|内容|事情?)?{_STOP}")
+
+
+def _undo_chinese(said: str) -> Act | None:
+    found = _UNDO_ZH.match(said)
+    return Act(UNDO, change=int(found["n"] or 0), chinese=True) if found else None
+
+
+def _switch_chinese(said: str) -> Act | None:
+    if _PAUSE_ZH.match(said):
+        return Act(PAUSE, chinese=True)
+    return Act(RESUME, chinese=True) if _RESUME_ZH.match(said) else None
+
+
+_ENGLISH: tuple[Callable[[str], Act | None], ...] = (_recall, _correct, _undo, _switch, _forget, _remember)
 _CHINESE: tuple[Callable[[str], Act | None], ...] = (
     _recall_chinese,
     _correct_chinese,
+    _undo_chinese,
+    _switch_chinese,
     _forget_chinese,
     _remember_chinese,
 )

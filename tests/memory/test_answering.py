@@ -223,6 +223,45 @@ def test_what_is_to_be_remembered_is_kept_and_weighs_much(ana: LongTerm):
     assert fact.importance >= 0.9
 
 
+# ── who is meant, undo, pause ─────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_known_of_a_person_is_told_and_of_a_thing_the_model_is_asked(ana: LongTerm):
+    ana.write("My sister Kate lives in York, and I like Python.", at=AT)
+    for whom in ("Kate", "my sister"):
+        told = handle(f"What do you know about {whom}?", ana)
+        assert told
+        assert "Kate lives in York" in told
+    assert handle("What do you know about Python?", ana) is None
+
+
+def test_to_forget_ones_sister_is_to_forget_what_is_known_of_her_by_name(ana: LongTerm):
+    ana.write("My sister Kate lives in York. My budget is 5000 euros.", at=AT)
+    assert handle("Forget about my sister.", ana)
+    assert values(ana) == ["5000 euros"]
+
+
+def test_undo_that_takes_back_the_change_that_the_reply_told_of(ana: LongTerm):
+    ana.write("My budget is 5000 euros.", at=AT)
+    told = handle("Forget the budget.", ana) or ""
+    heard = Heard("trip", 3, ana.journal.said("Undo that."), "Undo that.", "user", "ana", AT, before=told)
+    assert values(ana) == []
+    assert "f1: The user's budget is 5000 euros" in (handle("Undo that.", ana, heard) or "")
+    assert values(ana) == ["5000 euros"]
+    assert "cannot undo" in (handle("Undo that.", ana, heard) or "")  # it is undone already
+    assert handle("Undo that.", ana) is None  # nothing was told of: it is said of something else
+    assert "第" in (handle("撤销第1次更改", ana) or "")
+
+
+def test_nothing_is_remembered_between_stop_and_resume(ana: LongTerm):
+    assert "nothing new" in (handle("Stop remembering things.", ana) or "")
+    ana.write("My budget is 5000 euros.", at=AT)
+    assert values(ana) == []
+    assert handle("恢复记忆。", ana) == "从现在起我会继续记忆。"
+    ana.write("My budget is 8000 euros.", at=AT)
+    assert values(ana) == ["8000 euros"]
+
+
 def test_while_remembering_is_off_that_is_said(ana: LongTerm):
     ana.switch(on=False)
     assert "switched off" in (handle("Remember that my flight leaves at nine.", ana) or "")

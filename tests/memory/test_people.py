@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.people import CORRECT, FORGET, RECALL, REMEMBER, asked
+from memory.people import CORRECT, FORGET, PAUSE, RECALL, REMEMBER, RESUME, UNDO, asked
 
 RECALLS = [
     ("What do you remember?", ""),
@@ -142,7 +142,6 @@ NOTHING = [
     "Could you forget something if I asked?",
     "How does memory work?",
     "What do people remember about their childhood?",
-    "What do you know about Python?",
     "What do you know?",
     "What do you remember from your training?",
     "What do you remember about your training?",
@@ -172,7 +171,6 @@ NOTHING = [
     "What have you learned?",
     "What about me?",
     "Show me the facts.",
-    "What do you know about the things on me mum's list?",
     "Which facts do you know about Rome?",
     "Tell me things about me time.",
     "Remove the peanuts from the recipe.",
@@ -250,6 +248,47 @@ def test_remembering(message, what):
 @pytest.mark.parametrize("message", NOTHING)
 def test_what_may_be_meant_otherwise_is_no_act(message):
     assert asked(message) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "change"),
+    [
+        ("Undo that.", UNDO, 0),
+        ("please undo the last change", UNDO, 0),
+        ("Take that back, please.", UNDO, 0),
+        ("Undo change 5.", UNDO, 5),
+        ("撤销刚才的更改。", UNDO, 0),
+        ("撤销第5次更改", UNDO, 5),
+        ("Stop remembering things.", PAUSE, 0),
+        ("Don't remember anything from now on.", PAUSE, 0),
+        ("别再记了。", PAUSE, 0),
+        ("从现在起，不要再记录任何内容。", PAUSE, 0),
+        ("Resume remembering.", RESUME, 0),
+        ("You can remember things again.", RESUME, 0),
+        ("恢复记忆。", RESUME, 0),
+    ],
+)
+def test_undoing_and_pausing(message, kind, change):
+    act = asked(message)
+    assert act is not None
+    assert (act.kind, act.change) == (kind, change)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Undo the last commit.", "Undo the change in line 5.", "Take the car back.", "Stop reminding me.",
+        "I don't remember anything.", "Resume the download.", "撤销订单。", "我别再记错了。", "继续。",
+    ],
+)  # fmt: skip
+def test_what_is_undone_or_resumed_elsewhere_is_no_act(message):
+    assert asked(message) is None
+
+
+def test_what_is_known_of_a_thing_may_be_asked_of_the_model():
+    act = asked("What do you know about Python?")
+    assert act is not None
+    assert (act.kind, act.about, act.clear) == (RECALL, "Python", False)
 
 
 def test_a_long_message_says_more_than_one_thing():
