@@ -46,7 +46,7 @@ _OF_OTHERS = frozenset(
 )
 _PERSONAL = re.compile(
     r"\b(?:[Ii]|[Ii](?:m|ve)|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b|['’]s\b|s (?:in|at)\b|\bis\b|ves?\b|ates\b|kes\b"
-    r"|\bbe\b|\bturn|\bstart|\bbegin|\bmore\b|\bfor\b"
+    r"|\bbe\b|\bturn|\bstart|\bbegin|\bmore\b|\bfor\b|\bmoved\b|\brelocated\b|n['’]t\b|\bcannot\b"
 )
 _I_AM = re.compile(rf"(?:['’]?m| am) {say.NAME}(?=\s*(?:[.,!;:—–)-]|$)|\s+(?:and|from|by)\b)")
 _TOLD = re.compile(r"\W*(?:[\w ]{1,20}[!,.] )?(?:do|did) you know(?: that)? (?=I\b|my\b)", re.IGNORECASE)

@@ -437,6 +437,8 @@ EVERYDAY = [
     ("My address changed: 14 Oak Road.", [("user", "address", "14 Oak Road")]),
     ("I live at 12 Elm Street.", [("user", "address", "12 Elm Street")]),
     ("I have type 2 diabetes.", [("user", "health", "type 2 diabetes")]),
+    ("Kate moved to Leeds.", [("Kate", "home city", "Leeds")]),
+    ("Eva can't eat gluten.", [("Eva", "eats", "not gluten")]),
     ("My dog Rex died.", [("user", "dog", "not Rex")]),
     ("我身高一米八。", [("user", "height", "一米八")]),
     ("装修预算现在是6万了。", [("user", "装修预算", "6万")]),
