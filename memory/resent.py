@@ -225,5 +225,8 @@ def _whole_steps(run: Sequence[Key], most: int) -> int:
 
 def name_of(said: Sequence[Said]) -> str:
     """A name for a conversation that came without one: by its first message of the user's, which comes every time."""
-    first = next((each.text for each in said if each.role == "user"), said[0].text)
+    return name_by(next((each.text for each in said if each.role == "user"), said[0].text))
+
+
+def name_by(first: str) -> str:
     return f"chat-{hashlib.blake2b(clean(first).encode(), digest_size=6).hexdigest()}"

@@ -88,6 +88,8 @@ COMPLETION_TOKENS = (
 )  # fmt: skip
 COSTS = ("gen_ai.usage.cost", "llm.cost.total", "gen_ai.cost.total_cost")  # US dollars
 FINISH = "gen_ai.response.finish_reasons"
+FIRST_CHUNK_S = "gen_ai.response.time_to_first_chunk"  # seconds
+FIRST_CHUNK_EVENTS = ("First Token Stream Event", "gen_ai.content.completion.chunk")  # OpenInference, OpenLLMetry
 ERROR = "error.type"
 EXCEPTION_EVENT, EXCEPTION_TYPE, EXCEPTION_MESSAGE = "exception", "exception.type", "exception.message"
 
@@ -104,9 +106,10 @@ EVICT = "evict_memory"  # a page leaves the window; the conventions name nothing
 READ_WITH = frozenset(
     {
         *CONVERSATIONS, *USERS, OPERATION, *KINDS, *TOOL_CALL_IDS, *TOOL_RESULTS, TOOL_NAME, TOOL_ARGUMENTS, *MODELS,
-        *PROVIDERS, *PROMPT_TOKENS, *COMPLETION_TOKENS, *COSTS, FINISH, ERROR, INPUT_MESSAGES, OUTPUT_MESSAGES,
-        SYSTEM_INSTRUCTIONS, PROMPT, COMPLETION, INPUT_VALUE, OUTPUT_VALUE, ENTITY_INPUT, ENTITY_OUTPUT, TITLE,
-        LANGUAGE, QUESTIONS, STEP, "input.mime_type", "output.mime_type", "llm.token_count.total", "gen_ai.output.type",
+        *PROVIDERS, *PROMPT_TOKENS, *COMPLETION_TOKENS, *COSTS, FINISH, FIRST_CHUNK_S, ERROR, INPUT_MESSAGES,
+        OUTPUT_MESSAGES, SYSTEM_INSTRUCTIONS, PROMPT, COMPLETION, INPUT_VALUE, OUTPUT_VALUE, ENTITY_INPUT,
+        ENTITY_OUTPUT, TITLE, LANGUAGE, QUESTIONS, STEP, "input.mime_type", "output.mime_type",
+        "llm.token_count.total", "gen_ai.output.type",
     }
 )  # fmt: skip
 READ_BELOW = (f"{INDEXED_INPUT}.", f"{INDEXED_OUTPUT}.", f"{PROMPT}.", f"{COMPLETION}.")

@@ -106,6 +106,7 @@ def _took(call: ModelCall) -> dict[str, Any]:
         names.REQUEST_MODEL: call.llm, names.INPUT_TOKENS: call.prompt_tokens or "",
         names.OUTPUT_TOKENS: call.completion_tokens or "", names.ERROR: call.error,
         names.FINISH: [call.finish] if call.finish else "",
+        names.FIRST_CHUNK_S: call.first_ms / 1000 if call.first_ms else "",
     }  # fmt: skip
     return found if call.cost_usd is None else found | {names.COSTS[0]: float(call.cost_usd)}
 

@@ -386,5 +386,14 @@ def model_call(span: Span, *, replied: bool) -> ModelCall | None:
     finish = loaded(span.attributes.get(names.FINISH) or "")
     return ModelCall(
         request, llm, tokens_in, tokens_out, None if cost is None else _number(cost), max(0.0, took * 1000),
-        finish=clean(", ".join(map(str, finish)) if isinstance(finish, list) else str(finish)),
+        _first_ms(span), clean(", ".join(map(str, finish)) if isinstance(finish, list) else str(finish)),
     )  # fmt: skip
+
+
+def _first_ms(span: Span) -> float:
+    """Until the first piece of its stream; 0 where it does not say."""
+    if (seconds := _number(span.attributes.get(names.FIRST_CHUNK_S))) > 0:
+        return seconds * 1000
+    came = (event.at for event in span.events if event.name in names.FIRST_CHUNK_EVENTS and event.at)
+    first = min(came, default=None)
+    return max(0.0, (first - span.started_at).total_seconds() * 1000) if first and span.started_at else 0.0

@@ -4,7 +4,8 @@ A call's messages are laid against what is known of its conversation: its longes
 goes on otherwise after a shared beginning (an edit, another reply) is a thread of its own, `NAME~2`; so is one with
 other instructions and nothing in common (a helper's own talk). One that sends the newest message alone, or cuts the
 oldest away, goes on where its conversation stood. The same span again says nothing new: its reply, at its time, is
-there. Not here: what a span says (span_messages.py); the store.
+there. A trace that names no conversation belongs to the one that began with its first message.
+Not here: what a span says (span_messages.py); the store.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from memory.redaction import Redact, redact
-from memory.resent import beginning
+from memory.resent import beginning, name_by
 from sessions import otel_names as names
 from sessions.recording import Draft, ModelCall, RecordedTurn, Recording, Skipped, parsed_time
 from sessions.span_messages import (
@@ -329,7 +330,7 @@ def woven(
     `known`: what is there already; a conversation without anything new is not given out. `by`: takes secrets out.
     """
     once = {(span.trace, span.id): span for span in spans}
-    ordered = sorted(once.values(), key=lambda s: (s.started_at or EPOCH, s.ended_at or s.started_at or EPOCH, s.id))
+    ordered = sorted(once.values(), key=_when)
     talks: dict[Address, Talk] = {}
     addresses = addresses_of(ordered)
     with_words = _told_by_models(ordered)
@@ -370,18 +371,31 @@ def _has_words(words: Said) -> bool:
 
 
 def addresses_of(spans: Sequence[Span]) -> dict[tuple[str, str], Address]:
-    """Whose conversation each span belongs to: as it says, or its parents, or its trace; else the trace is one."""
+    """Whose conversation each span belongs to: as it, its parents or its trace say; else by how the trace begins."""
     by_id = {(span.trace, span.id): span for span in spans}
     traces: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
         traces[span.trace].append(span)
     shared = {trace: (_only(group, names.CONVERSATIONS), _only(group, names.USERS)) for trace, group in traces.items()}
+    begun = {trace: begun_by(group) or f"trace {trace}" for trace, group in traces.items() if not shared[trace][0]}
     found: dict[tuple[str, str], Address] = {}
     for key, span in by_id.items():
-        conversation = _inherited(span, by_id, names.CONVERSATIONS) or shared[span.trace][0] or f"trace {span.trace}"
+        conversation = _inherited(span, by_id, names.CONVERSATIONS) or shared[span.trace][0] or begun[span.trace]
         user = _inherited(span, by_id, names.USERS) or shared[span.trace][1] or SOMEBODY
         found[key] = Address(user, conversation)
     return found
+
+
+def begun_by(spans: Iterable[Span]) -> str:
+    """A name by the first message of the user's, which each call of a chat sends again; "" where nobody says one."""
+    ordered = sorted(spans, key=_when)
+    speaking = [*filter(is_model, ordered), *filter(is_agent, ordered)]
+    first = (m.text for span in speaking for m in said(span).inputs if m.role == "user" and m.text.strip())
+    return next(map(name_by, first), "")
+
+
+def _when(span: Span) -> tuple[datetime, datetime, str]:
+    return span.started_at or EPOCH, span.ended_at or span.started_at or EPOCH, span.id
 
 
 def _inherited(span: Span, by_id: Mapping[tuple[str, str], Span], which: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from sessions.recording import ModelCall, Recording
 from sessions.spans import of_request
 from sessions.threads import woven
 from sessions.transcript import recording_of, redacted
-from tests.sessions.test_otlp import chat, only, request, span
+from tests.sessions.test_otlp import BEGIN, chat, only, request, span
 from tests.sessions.test_readers import HEADER, lines, recordings, turn
 from workbench.receiver import threads_of
 
@@ -58,6 +58,21 @@ def calls(recording: Recording) -> dict[int, list[tuple[Any, ...]]]:
         n: [(c.llm, c.prompt_tokens, c.completion_tokens, c.cost_usd, c.ms, c.error) for c in made]
         for n, made in told.items()
     }
+
+
+@pytest.mark.parametrize("told", [
+    {"attributes": {"gen_ai.response.time_to_first_chunk": 0.25}},
+    {"events": [{"name": "First Token Stream Event", "timeUnixNano": str(BEGIN + 10_250_000_000)}]},
+    {"events": [{"name": "gen_ai.content.completion.chunk", "timeUnixNano": str(BEGIN + at)}
+                for at in (11_000_000_000, 10_250_000_000)]},
+], ids=["GenAI", "OpenInference", "OpenLLMetry"])  # fmt: skip
+def test_how_long_a_stream_took_to_begin_comes_in_by_any_convention_and_goes_out(told: dict[str, Any]):
+    more = figures(12, 3) | told.get("attributes", {})
+    recording = only(request(chat(1, "hi", "hello", **told | {"attributes": more})))
+    (call,) = recording.turns[0].model_calls
+    assert call.first_ms == 250.0
+    (sent,) = (each for each in otlp([recording])["resourceSpans"][0]["scopeSpans"][0]["spans"])
+    assert {"key": "gen_ai.response.time_to_first_chunk", "value": {"doubleValue": 0.25}} in sent["attributes"]
 
 
 def arrive(store: Store, *spans: dict[str, Any]) -> None:

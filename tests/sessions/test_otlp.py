@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.errors import RecordingError
+from memory.resent import name_by
 from memory.stores.sql import Store
 from sessions.importer import import_recordings
 from sessions.readers import guess, read
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
 from sessions.spans import Span, of_request
-from sessions.threads import woven
+from sessions.threads import addresses_of, woven
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "formats"
 SECOND = 1_000_000_000
@@ -199,7 +200,33 @@ def test_every_spelling_says_the_same(name: str):
     (call,) = recording.turns[1].calls
     assert (recording.system, told(recording)) == ("brief", ["rain?", ""])
     assert (call.id, call.name, call.arguments) == ("k", "weather", '{"in": "Lyon"}')
-    assert recording.conversation == f"trace {1:032x}"
+    assert recording.conversation == name_by("rain?")
+
+
+def untold(n: int, *texts: str, **more: Any) -> dict[str, Any]:
+    """A call of a trace of its own that names no conversation, as a client's instrumentation writes it."""
+    *sent, reply = talk(*texts)
+    messages = {"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": json.dumps([reply])}
+    return span(n, {"gen_ai.operation.name": "chat", **messages}, trace=n, **more)
+
+
+def test_calls_that_name_no_conversation_are_of_the_one_that_began_with_their_first_message():
+    texts = ("hi", "hello", "how?", "so", "why?", "because")
+    recording = only(request(*(untold(n, *texts[: 2 * n]) for n in (1, 2, 3))))
+    assert (recording.conversation, told(recording)) == (name_by("hi"), list(texts))
+
+
+def test_two_talks_that_begin_alike_and_name_no_conversation_stand_beside_each_other():
+    calls = (untold(1, "hi", "hello"), untold(2, "hi", "hello", "how?", "so"), untold(3, "hi", "hello", "why?", "ah"))
+    one, two = (each for each in read(request(*calls)) if isinstance(each, Recording))
+    assert [told(one), told(two)] == [["hi", "hello", "how?", "so"], ["hi", "hello", "why?", "ah"]]
+
+
+def test_a_trace_in_which_nobody_says_anything_is_called_by_its_id():
+    call = untold(1, "hi", "hello", status={"code": 2, "message": "no"})
+    call["attributes"] = [each for each in call["attributes"] if each["key"] == "gen_ai.operation.name"]
+    address = addresses_of([each for each in of_request(json.loads(request(call))) if isinstance(each, Span)])
+    assert [each.conversation for each in address.values()] == [f"trace {1:032x}"]
 
 
 def test_a_users_json_stays_their_words():

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from memory.resent import name_by
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from sessions.transcript import recording_of
@@ -82,7 +83,7 @@ def test_what_waits_is_written_at_the_end(tmp_path):
         send(client, request(span(2, None, "hi", "hello", parentSpanId=f"{1:016x}")))
         assert client.portal is not None
         client.portal.call(received.close)
-    assert told(tmp_path, f"trace {1:032x}") == ["hi", "hello"]
+    assert told(tmp_path, name_by("hi")) == ["hi", "hello"]
 
 
 def test_a_refused_span_is_counted_and_stops_no_other(client, tmp_path):
