@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from workbench import live, state
+from memory.confusion import Confusion
+from workbench import live, state, tuning
 from workbench.components import bookmarks, notice
 from workbench.components.heading import heading
 from workbench.components.reading import reading
@@ -27,22 +28,27 @@ def kept(here: Place, say: Words) -> None:
     bookmarks.figures(view, say)
     with st.container(border=True):
         bookmarks.shown(view, say)
+    asked = state.coming(confused, here, here.turn)
     with st.spinner(say("bookmarks.working")):
-        found = state.view(confused, here, here.turn)
+        tuning.await_all((asked,), here.stream.turns)
+    found = None if asked.is_under_way else asked.made()
     if number := bookmarks.chosen(view):
-        one(number, view, here, say)
+        one(number, view, found, here, say)
     with st.container(border=True):
-        bookmarks.confusions(found, view, say)
+        if found is None:
+            bookmarks.asking(asked, say)
+        else:
+            bookmarks.confusions(found, view, say)
 
 
-def one(number: int, view: BookmarksView, here: Place, say: Words) -> None:
+def one(number: int, view: BookmarksView, found: Confusion | None, here: Place, say: Words) -> None:
     row = view.of(number)
     if row is None:
         st.info(say("bookmarks.not_there", page=f"p{number}"), icon=":material/search_off:")
         return
     left, right = st.columns([1.15, 1], gap="medium")
     with left.container(border=True, height="stretch"):
-        bookmarks.detail(row, state.view(confused, here, here.turn), here, say)
+        bookmarks.detail(row, found, here, say)
     with right.container(border=True, height="stretch"):
         page = state.page(replace(here, page=number))
         if page is not None:

@@ -757,12 +757,12 @@ def bench_pages(
     conversations: Annotated[int, typer.Option(min=1, help="That share the turns.")] = 10,
     json: AsJson = False,
 ) -> None:
-    """How long each page takes on a large store: its first run, and runs at other turns; apart from it, a replay."""
+    """How long each page takes on a large store: its first run, runs at other turns, and what comes later."""
     from workbench.pages_bench import page_figures, page_rows
 
     say = None if json else lambda line: err.print(Text(line, style="dim"))
     figures = page_figures(turns, progress=say, conversations=conversations)
-    head = ["page", "first run", "another turn", "n", "its replay"]
+    head = ["page", "first run", "another turn", "n", "comes later"]
     terminal.json(figures) if json else terminal.table(head, page_rows(figures))
 
 

@@ -33,6 +33,7 @@ CONVERSATIONS = 10
 WALKS = 5  # runs of each page at other turns
 SLOWEST_S = 120
 LOOK_S = 0.5
+COMING = ":material/hourglass"  # stands before what a page is not done with
 
 Say = Callable[[str], None]
 
@@ -124,12 +125,16 @@ def _of_page(name: str, turns: int, walks: int, say: Say) -> dict[str, Any]:
 def _awaited(at: Any) -> float:
     """Seconds until what the page shows the progress of is there; 0 where it shows none."""
     began = time.perf_counter()
-    if not at.get("progress"):
+    if not _is_coming(at):
         return 0.0
-    while at.get("progress"):
+    while _is_coming(at):
         time.sleep(LOOK_S)
         _run(at)
     return time.perf_counter() - began
+
+
+def _is_coming(at: Any) -> bool:
+    return bool(at.get("progress")) or any(COMING in each.value for each in at.markdown)
 
 
 def _run(at: Any) -> float:

@@ -36,6 +36,7 @@ from memory.stores.vector_source import StoredVectors
 from memory.tokens import count
 from memory.trial import Trial
 from workbench import access, components
+from workbench.background import Kept, Making
 from workbench.review_link import Reviewer
 from workbench.steering import STEERED_VARIABLE, STEERING, moved
 from workbench.views import diff as diff_view
@@ -436,6 +437,24 @@ def seen(make: Callable[..., V], store: Store, scope: Scope, *args: Hashable) ->
     return kept
 
 
+_COMING: Kept[Hashable, Making[Any]] = Kept(8)
+
+
+def coming(make: Callable[..., V], here: Place, *args: Hashable) -> Making[V]:
+    """The same made in a thread of its own, for what takes longer than a page may: perhaps still under way."""
+    store, scope, versions = open_store(), here.scope, (here.stream.version, here.own_version, here.generation)
+
+    def begun() -> Making[V]:
+        making: Making[V] = Making(make.__name__, lambda _: _view(make, store, scope, args, versions))
+        making.start()
+        return making
+
+    def failed(old: Making[V]) -> bool:
+        return not old.is_under_way and old.error is not None
+
+    return _COMING.get((make, str(store.path), scope, args, versions), begun, failed)
+
+
 @lru_cache(maxsize=100)
 def _view(
     make: Callable[..., V], store: Store, scope: Scope, args: tuple[Hashable, ...], versions: tuple[int, ...]
@@ -648,6 +667,7 @@ def forget() -> None:
     for kept in (_open, _conversations, _window, _page, _trace, _asked, _marks, _difference, _view, _review,
                  _why, _tried, _earlier, _overview, _user, _course, _seek, _settings_of):  # fmt: skip
         kept.cache_clear()
+    _COMING.forget()
     _COUNTED.clear()
 
 

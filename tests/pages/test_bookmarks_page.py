@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from memory import Engine
+from memory.confusion import Confusion
+from memory.errors import StoreDamaged
 from memory.models.chat import Answer
 from memory.stores.sql import Store
-from workbench.views.bookmarks import bookmarks
+from workbench import state, tuning
+from workbench.views import bookmarks as views
+from workbench.views.bookmarks import bookmarks, confused
 
 Run = Callable[..., AppTest]
 ANA = {"user": "ana", "conv": "house-move"}
@@ -64,6 +69,46 @@ def test_confused_pages_stand_in_a_table_with_the_keyword_that_helps(app: Run, d
     assert rows[0]["stub"] == "p4 → p3"
     assert rows[0]["turn"] == "22 cubic metres"
     assert "→" in rows[0]["why"]
+
+
+def test_the_cloud_of_a_long_conversation_does_not_wait_for_the_map(
+    app: Run, demo: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked = threading.Event()
+
+    def slow(*args: Any) -> Confusion:
+        assert asked.wait(60)
+        return confused(*args)
+
+    monkeypatch.setattr(tuning, "LONG", 10)
+    monkeypatch.setattr(views, "confused", slow)
+    at = app(demo, "bookmarks", **ANA, bookmark="4")
+    assert not at.exception
+    assert data(at, "cloud")["rows"]
+    assert shown(at).count("Asking every page for its own sentences") == 2  # in the map's place and the bookmark's
+    assert not any("taken by" in caption.value for caption in at.caption)
+    asked.set()
+    coming = state._COMING.newest_first()[0][1]
+    coming.wait(60)
+    at.run()
+    assert "Asking every page" not in shown(at)
+    assert data(at, "table")["rows"][0]["stub"] == "p4 → p3"
+    assert "taken by p3" in shown(at)
+
+
+def test_a_map_that_could_not_be_made_is_told_and_made_anew_by_the_next_look(
+    app: Run, demo: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: Any) -> Confusion:
+        raise StoreDamaged("the map cannot be read")
+
+    monkeypatch.setattr(views, "confused", broken)
+    at = app(demo, "bookmarks", **ANA)
+    assert not at.exception
+    assert "the map cannot be read" in shown(at)
+    first = state._COMING.newest_first()[0][1]
+    at.run()
+    assert state._COMING.newest_first()[0][1] is not first
 
 
 def test_the_address_opens_a_bookmark_with_its_stub_its_history_and_its_page(app: Run, demo: Path):

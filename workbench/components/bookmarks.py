@@ -12,6 +12,7 @@ from memory.confusion import Confusion, Suggestion
 from memory.pager import HEAVIEST
 from memory.scope import LIVE
 from workbench import live, state
+from workbench.background import Making
 from workbench.components.cloud import SHOWN, cloud
 from workbench.components.export import export
 from workbench.components.facts import facts
@@ -24,6 +25,7 @@ from workbench.views.rows import FeedRow
 from workbench.words import Words, escaped, visible
 
 EDITED = "edited"
+LOOK_S = 0.5  # how often it is looked whether the pages were asked
 TONES = {"hit": "recall", "missed": "evict", "ambiguous": "turn"}
 
 
@@ -83,7 +85,8 @@ def _pick(view: BookmarksView, key: str = "cloud", name: str = "pick") -> Callab
 # ── one bookmark ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def detail(row: BookmarkRow, found: Confusion, here: Place, say: Words) -> None:
+def detail(row: BookmarkRow, found: Confusion | None, here: Place, say: Words) -> None:
+    """`found` None: the pages are still asked."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         badge = f"{SIGNS[row.outcome]} {say(f'bookmarks.{row.outcome}')}"
         section(say("bookmarks.of_page", page=f"p{row.page}"), "bookmark", badge)
@@ -158,7 +161,7 @@ def why_not(here: Place, say: Words) -> str:
     return "" if here.is_newest else say("bookmarks.no.past")
 
 
-def _edit(row: BookmarkRow, found: Confusion, here: Place, say: Words) -> None:
+def _edit(row: BookmarkRow, found: Confusion | None, here: Place, say: Words) -> None:
     reason = why_not(here, say)
     version = f"{row.page}_{row.versions[-1].seq}"  # other widgets once it changed
     words, weight = f"bookmark_words_{version}", f"bookmark_weight_{version}"
@@ -181,7 +184,8 @@ def _edit(row: BookmarkRow, found: Confusion, here: Place, say: Words) -> None:
                 say("bookmarks.undo"), key="bookmark_undo", icon=":material/undo:", disabled=bool(reason),
                 on_click=live.undo_bookmark, args=(here, row.page, say),
             )  # fmt: skip
-        if told := next((p.suggestion for p in found.pairs if p.page == row.page and p.suggestion), None):
+        pairs = found.pairs if found else ()
+        if told := next((p.suggestion for p in pairs if p.page == row.page and p.suggestion), None):
             st.button(
                 escaped(say("bookmarks.suggested", keyword=told.keyword, before=told.before, after=told.after)),
                 key="bookmark_suggested", icon=":material/lightbulb:", disabled=bool(reason),
@@ -209,7 +213,22 @@ def _save(row: BookmarkRow, words: str, weight: str, here: Place, say: Words) ->
 # ── whom it is confused with ──────────────────────────────────────────────────────────────────────────
 
 
-def _confused_with(row: BookmarkRow, found: Confusion, say: Words) -> None:
+def asking(asked: Making[Confusion], say: Words) -> None:
+    """In place of the map of a long conversation, until it is there."""
+    section(say("bookmarks.confusion"), "join_inner", says=say("bookmarks.confusion.says"))
+    st.fragment(_asking, run_every=LOOK_S)(asked, say)
+
+
+def _asking(asked: Making[Confusion], say: Words) -> None:
+    if not asked.is_under_way:
+        st.rerun()
+    st.markdown(f":material/hourglass_top: {say('bookmarks.working')}")
+
+
+def _confused_with(row: BookmarkRow, found: Confusion | None, say: Words) -> None:
+    if found is None:
+        st.caption(f":material/hourglass_top: {say('bookmarks.working')}")
+        return
     own = found.of(row.page)
     if own is None or not own.sentences:
         st.caption(say("bookmarks.predicted.none"))
