@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from workbench.app import NAVIGATION
+
 pytestmark = [pytest.mark.browser, pytest.mark.screenshots]
 
 OUT = Path(__file__).resolve().parents[2] / "artifacts" / "screenshots"
@@ -38,6 +40,10 @@ def whole(page: Page, path: Path) -> None:
         page.set_viewport_size({"width": 1440, "height": int(height)})
     page.wait_for_timeout(600)
     page.screenshot(path=path)
+
+
+def test_every_page_has_a_picture():
+    assert {entry.name for group in NAVIGATION.values() for entry in group} <= SCENES.keys()
 
 
 @pytest.mark.parametrize("lang", WHO)
