@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import resent
+from memory.calling import arguments_of
 from memory.errors import BadMessage
+from memory.models.chat import ToolCall
 from memory.pager import Said
 from memory.redaction import redact
 from memory.resent import Key, Place, at_the_end, common, place
@@ -153,3 +155,16 @@ def test_what_is_no_history_of_words_is_refused(messages, says):
 def test_a_conversation_without_a_name_is_known_by_its_first_message():
     one, other = [Said("Hi"), Said("Hello", "assistant")], [Said("Ho")]
     assert resent.name_of(one) == resent.name_of(one[:1]) != resent.name_of(other)
+
+
+def test_arguments_that_come_as_an_object_are_kept_as_people_read_them():
+    """Escaped, Chinese takes six times the tokens."""
+    asked = {"id": "c1", "function": {"name": "recall", "arguments": {"question": "花生过敏"}}}
+    history = [{"role": "user", "content": "我对什么过敏？"}, {"role": "assistant", "tool_calls": [asked]},
+               {"role": "tool", "tool_call_id": "c1", "content": "花生"}]  # fmt: skip
+    _, (_, said, _) = resent.read(history)
+    assert said.calls == (("c1", "recall", '{"question": "花生过敏"}'),)
+
+
+def test_what_the_model_asked_goes_back_to_it_unescaped():
+    assert arguments_of(ToolCall("c1", "recall", {"question": "花生过敏"})) == '{"question": "花生过敏"}'
