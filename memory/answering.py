@@ -19,7 +19,7 @@ from memory.facts import BEGINNING, Candidate, Fact
 from memory.language import is_cjk, terms
 from memory.people import ALL, CORRECT, FORGET, PAUSE, RECALL, RESUME, UNDO, Act, asked
 from memory.scope import Scope
-from memory.show import small
+from memory.show import many, small
 from memory.topic import Topic
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _recall(act: Act, memory: LongTerm) -> str | None:
     more = len(found) - len(lines)
     if more:
         lines.append(_say(act, f"… and {more} more: ask about one thing.", f"……还有{more}条：可以只问一件事。"))
-    head = _say(act, f"I remember {_many(len(found))}:", f"我记得{len(found)}条：")
+    head = _say(act, f"I remember {many(len(found), 'fact')}:", f"我记得{len(found)}条：")
     name = found[0].name
     tail = _say(
         act,
@@ -118,10 +118,6 @@ def _recall(act: Act, memory: LongTerm) -> str | None:
         f"“{name}应该是……”可以更正，“忘掉{name}”可以作废。",
     )
     return "\n".join([head, *lines, tail])
-
-
-def _many(n: int) -> str:
-    return f"{n} fact{'s' if n > 1 else ''}"
 
 
 def _line(act: Act, memory: LongTerm, fact: Fact, used: tuple[str, int] | None) -> str:
@@ -279,7 +275,7 @@ def like(old: str, new: str) -> str:
 def _forget(act: Act, memory: LongTerm) -> str | None:
     if act.about and ALL.match(act.about):
         n = len(memory.facts())
-        english = f"That would be everything, {_many(n)}. Name a topic, or run `workbench memory forget --all`."
+        english = f"That would be everything, {many(n, 'fact')}. Name a topic, or run `workbench memory forget --all`."
         return _say(act, english, f"那是全部{n}条。请说一个话题，或者运行 `workbench memory forget --all`。")
     found = [memory.fact(n) for n in dict.fromkeys((act.fact, *act.more))] if act.fact else about(memory, act.about)
     found = [f for f in found if f.lasts(memory.clock())]
@@ -292,7 +288,8 @@ def _forget(act: Act, memory: LongTerm) -> str | None:
     change = memory.forget(*(f.id for f in found))
     topic = act.about or '" "'.join(f.name for f in found)
     english = (
-        f"From now on this holds no more ({_many(len(found))}; change {change.number}, it can be undone):\n{told}\n"
+        f"From now on this holds no more ({many(len(found), 'fact')}; change {change.number}, it can be undone):\n"
+        f"{told}\n"
         f'It stays in the history. To take the words out for good: `workbench memory erase "{topic}"`.'
     )
     chinese = (

@@ -36,6 +36,14 @@ def text(value: object) -> str:
     return escape(str(value))
 
 
+def many(n: int, what: str) -> str:
+    """
+    >>> many(1, "conversation"), many(2_500, "turn")
+    ('1 conversation', '2,500 turns')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def small(value: str, characters: int) -> str:
     """One line of at most so many characters."""
     line = " ".join(value.split())

@@ -33,7 +33,7 @@ from memory.events import read
 from memory.redaction import Sorts
 from memory.scope import RECORDED, Scope
 from memory.settings import Settings
-from memory.show import Shown, rows, table
+from memory.show import Shown, many, rows, table
 from memory.stores import migrations
 from memory.stores.care import backup
 from memory.stores.excerpt import excerpt
@@ -79,10 +79,10 @@ class Manifest(Shown):
     def summary(self) -> str:
         """`trip of ana: 240 turns, 3 runs, 12 facts (4 left out); removed: 2 e-mail address`"""
         gone = ", ".join(f"{n} {sort}" for sort, n in self.removed.items()) or "nothing"
-        facts = f"{self.facts} facts ({self.facts_left_out} of other conversations left out)"
+        facts = f"{many(self.facts, 'fact')} ({self.facts_left_out} of other conversations left out)"
         return (
-            f"{', '.join(self.conversations)} of {self.user}: {self.turns:,} turns, {self.runs} runs, {facts}; "
-            f"removed: {gone}"
+            f"{', '.join(self.conversations)} of {self.user}: {many(self.turns, 'turn')}, {many(self.runs, 'run')}, "
+            f"{facts}; removed: {gone}"
         )
 
     def __repr__(self) -> str:

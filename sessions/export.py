@@ -19,7 +19,7 @@ from typing import Any
 from memory.errors import NotFound, StoreError, UnknownName
 from memory.redaction import SECRETS, SHARED, Redact, Sorts, clean, redactor
 from memory.scope import RECORDED, Scope
-from memory.show import Shown, rows
+from memory.show import Shown, many, rows
 from memory.stores.files import of_os
 from memory.stores.own_patterns import patterns_of
 from memory.stores.sql import Store
@@ -48,10 +48,8 @@ class Exported(Shown):
     def summary(self) -> str:
         """`2 conversations, 381 turns as jsonl, 82,113 bytes; removed: 2 e-mail address`"""
         gone = ", ".join(f"{n} {sort}" for sort, n in self.removed.items()) or "nothing"
-        return (
-            f"{self.conversations} conversations, {self.turns:,} turns as {self.format}, {self.bytes:,} bytes; "
-            f"removed: {gone}"
-        )
+        told = f"{many(self.conversations, 'conversation')}, {many(self.turns, 'turn')} as {self.format}"
+        return f"{told}, {self.bytes:,} bytes; removed: {gone}"
 
     def __repr__(self) -> str:
         return f"<Exported {self.to}: {self.summary}>"

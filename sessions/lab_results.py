@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from memory import show
-from memory.show import Shown
+from memory.show import Shown, many
 from sessions.honesty import OWN, SHIPPED, Honesty
 from sessions.paging import ORACLE, RECALLS, Cell, Outcome
 
@@ -90,9 +90,8 @@ class Lab(Shown):
     tuned: str = SHIPPED
 
     def __repr__(self) -> str:
-        best = self.best
-        return (f"<Lab of {len(self.results)} cells over {self.conversations} conversations, n = {best.n}: best "
-                f"{best.end_to_end():.3f} with one page, {best.cell.name}>")  # fmt: skip
+        best, of = self.best, f"{many(len(self.results), 'cell')} over {many(self.conversations, 'conversation')}"
+        return f"<Lab of {of}, n = {best.n}: best {best.end_to_end():.3f} with one page, {best.cell.name}>"
 
     @property
     def real(self) -> tuple[Result, ...]:

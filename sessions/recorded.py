@@ -44,7 +44,7 @@ from memory.models.recorder import (
 from memory.redaction import clean
 from memory.scope import RECORDED, Scope
 from memory.settings import Settings
-from memory.show import Shown, rows, table
+from memory.show import Shown, many, rows, table
 from memory.stores.sql import Store
 from memory.turns import Turn
 from sessions.recording import words_of
@@ -84,7 +84,7 @@ class Status(Shown):
     @property
     def summary(self) -> str:
         """`12 calls in 2 conversations; 1 dropped`"""
-        told = [f"{self.recorded} calls in {self.conversations} conversations"]
+        told = [f"{many(self.recorded, 'call')} in {many(self.conversations, 'conversation')}"]
         told += [f"{n} {what}" for what, n in self._said.items() if n]
         told += [f"{n} passed over ({why})" for why, n in self.passed_over.items()]
         told += [] if self.installed else ["not in litellm.callbacks: nothing more is heard"]

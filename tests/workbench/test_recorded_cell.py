@@ -49,7 +49,7 @@ def test_the_cells_calls_are_a_conversation_of_the_notebooks_user_and_are_shown(
     store, _ = shell.user_ns["wb"].place
     said = ["My budget is <b>5,000</b> euros.", "I hear: My budget is <b>5,000</b> euros.", "And I like trains."]
     assert turns(store, "ana", "trip")[:3] == said
-    assert found.summary == "2 calls in 1 conversations"
+    assert found.summary == "2 calls in 1 conversation"
     (window,) = found.windows
     assert (window.scope.conversation, window.turns, window.budget) == ("trip", 4, 2_000)
     assert "&lt;b&gt;5,000" in found._repr_html_()
@@ -60,7 +60,7 @@ def test_the_cells_calls_are_a_conversation_of_the_notebooks_user_and_are_shown(
 
 
 def test_a_cell_that_fails_says_so_and_keeps_what_was_said_before(magics, shell, capsys):
-    with pytest.raises(UsageError, match="ended with ZeroDivisionError; until then: 2 calls in 1 conversations"):
+    with pytest.raises(UsageError, match="ended with ZeroDivisionError; until then: 2 calls in 1 conversation"):
         magics.conversation("trip user=ben replay=off", f"{CHAT}\n1 / 0")
     assert len(turns(shell.user_ns["wb"].place[0], "ben", "trip")) == 4
     assert "division by zero" in capsys.readouterr().out

@@ -253,7 +253,7 @@ def _log(store: Store) -> Look:
 def _index(store: Store) -> Look:
     at, last = census.indexed(store), store.last_seq()
     if at is None:
-        return Look("index", QUIET, {"behind": last}, "workbench rebuild" if last else "")
+        return Look("index", QUIET, {"behind": last})  # the first search feeds it
     return Look("index", OK if at >= last else QUIET, {"behind": max(0, last - at)})
 
 

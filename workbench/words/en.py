@@ -708,7 +708,7 @@ TEXT: dict[str, str] = {
     "health.log.bad": "{gaps:n} of {runs:n} runs miss records",
     "health.index": "Full text and vectors",
     "health.index.ok": "up to the newest event",
-    "health.index.quiet": "{behind:n} {behind:event|events} not indexed yet",
+    "health.index.quiet": "the next search takes up {behind:n} {behind:event|events}",
     "health.vectors": "Vectors",
     "health.vectors.ok": "{vectors:n} made by {embedder}, {queued:n} jobs wait",
     "health.vectors.warn": "{vectors:n} made by {embedder}; {failed:n} jobs failed",

@@ -795,7 +795,7 @@ TEXT: dict[str, str] = {
     "health.log.bad": "{runs:n} 次运行中有 {gaps:n} 次缺少记录",
     "health.index": "全文与向量索引",
     "health.index.ok": "已到最新事件",
-    "health.index.quiet": "还有 {behind:n} 个事件未索引",
+    "health.index.quiet": "下次搜索时补上 {behind:n} 个事件",
     "health.vectors": "向量",
     "health.vectors.ok": "由 {embedder} 生成 {vectors:n} 个，{queued:n} 个任务在等",
     "health.vectors.warn": "由 {embedder} 生成 {vectors:n} 个；{failed:n} 个任务失败",
