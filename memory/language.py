@@ -137,10 +137,14 @@ def simplified(text: str) -> str:
     >>> simplified("我對 GPT 感興趣")
     '我对 GPT 感兴趣'
     """
-    # GB 2312 has but a dozen traditional characters: what is written in it needs no table, which takes a while to load.
-    if _in_gb2312("".join(_HAN.findall(text))):
+    # GB 2312 has but a few traditional characters: what else is written in it needs no table, which is slow to load.
+    run = "".join(_HAN.findall(text))
+    if _in_gb2312(run) and not TRADITIONAL_IN_GB2312.intersection(run):
         return text
     return text.translate(_simplified_map())
+
+
+TRADITIONAL_IN_GB2312 = frozenset("捱菸摺薹於乾醣吒甯镟夥榘麴麽後徵")
 
 
 def _in_gb2312(run: str) -> bool:

@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language import READINGS, in_other_script, is_cjk, sentences, simplified, surface_words, terms
+from memory.language import (
+    READINGS,
+    TRADITIONAL_IN_GB2312,
+    _in_gb2312,
+    _simplified_map,
+    in_other_script,
+    is_cjk,
+    sentences,
+    simplified,
+    surface_words,
+    terms,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +78,12 @@ def test_the_other_script_is_the_same_text(text: str) -> None:
     assert all(simplified(each) == simplified(text) != "" for each in others)
     assert text not in others
     assert len(set(others)) == len(others) <= READINGS + 1
+
+
+def test_what_gb2312_has_of_the_other_script_is_told_apart_from_the_rest() -> None:
+    table = {chr(code): plain for code, plain in _simplified_map().items() if chr(code) != plain}
+    assert {c for c in table if _in_gb2312(c)} == TRADITIONAL_IN_GB2312
+    assert simplified("後") == "后"
 
 
 def test_six_hundred_turns_are_read_in_a_moment() -> None:
