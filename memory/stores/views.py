@@ -15,7 +15,7 @@ from __future__ import annotations
 from memory.stores import fact_views
 from memory.stores.taken import Taken
 
-SCHEMA = 5  # grows with any change below: a file of another number is made anew
+SCHEMA = 6  # grows with any change below: a file of another number is made anew
 
 BASE = """
 CREATE SCHEMA raw;
@@ -193,12 +193,15 @@ CREATE TABLE raw.step_part (stream INTEGER, step INTEGER, started_at TIMESTAMPTZ
     completion_tokens INTEGER, cost_usd DOUBLE, priced INTEGER, calls INTEGER, recalls INTEGER, faults INTEGER,
     evictions INTEGER, work_calls INTEGER, work_tokens INTEGER);
 """
+# One that was given up and answered when it was tried again is finished.
+_ENDED = """if(bool_or(state = 'finished'), 'finished', any_value(state)) AS state,
+       if(bool_or(state = 'finished'), NULL, any_value(reason)) AS reason"""
 SUMMED = {"calls + work_calls": "call", "recalls": "recall", "faults": "paging", "evictions": "eviction"}
 # From the narrow tables, which hold the batch already: their rows from `$first`, its first seq, on.
 ADD_STEP_PARTS = f"""
 INSERT INTO raw.step_part BY NAME
-SELECT stream, step, min(started_at) AS started_at, any_value(settings) AS settings, any_value(state) AS state,
-       any_value(reason) AS reason, max(ended_at) AS ended_at,
+SELECT stream, step, min(started_at) AS started_at, any_value(settings) AS settings, {_ENDED},
+       max(ended_at) AS ended_at,
        {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
        sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(cost_usd) AS cost_usd,
        count(cost_usd) AS priced, count(a_call) AS calls, count(a_recall) AS recalls, count(a_fault) AS faults,
@@ -243,8 +246,9 @@ SELECT {WHOSE}, t.step, coalesce(t.state, if(t.step = l.step, 'running', 'abando
        coalesce(t.prompt_tokens, 0) AS prompt_tokens, coalesce(t.completion_tokens, 0) AS completion_tokens,
        if(t.calls = t.priced, coalesce(t.cost_usd, 0), NULL) AS cost_usd, t.calls, t.recalls, t.faults, t.evictions,
        t.work_calls, coalesce(t.work_tokens, 0) AS work_tokens, t.settings
-FROM (SELECT stream, step, any_value(state) AS state, any_value(reason) AS reason, min(started_at) AS started_at,
-             max(ended_at) AS ended_at, {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
+FROM (SELECT stream, step, {_ENDED},
+             min(started_at) AS started_at, max(ended_at) AS ended_at,
+             {", ".join(f"any_value({stage}) AS {stage}" for stage in STAGES)},
              any_value(settings) AS settings, sum(prompt_tokens)::INTEGER AS prompt_tokens,
              sum(completion_tokens)::INTEGER AS completion_tokens, sum(cost_usd) AS cost_usd,
              sum(work_tokens)::INTEGER AS work_tokens,

@@ -165,6 +165,7 @@ def call(row: CallRow, index: int, say: Words) -> None:
     with st.container(border=True):
         size = {"prompt": row.prompt_tokens, "completion": row.completion_tokens}
         head = say("call.head", llm=row.llm, round=row.round + 1, **size, ms=row.ms, finish=row.finish or "—")
+        head += say("call.first", ms=row.first_ms) if row.first_ms else ""
         facts([], key=f"call_{index}", note=head)
         if row.error:
             st.error(escaped(say("call.error", error=row.error)), icon=":material/error:")

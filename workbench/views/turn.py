@@ -124,6 +124,7 @@ class CallRow:
     text: str
     calls: tuple[str, ...]
     error: str
+    first_ms: float = 0.0  # until the first piece of its stream; 0: not streamed, or not measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +239,7 @@ def turn(store: Store, scope: Scope, number: int, round_: int | None = None) -> 
         turns=stream.turns,
         steps=stream.steps,
         state="finished" if done else "abandoned" if gone else "running",
-        why=gone[0].reason if gone else "",
+        why=gone[0].reason if gone and not done else "",  # given up, then answered by trying again
         started_at=events[0].at,
         settings_hash=state.settings.hash,
         messages=tuple(_messages(events, state, texts)),
@@ -415,10 +416,11 @@ def _calls(events: Sequence[Event], texts: Mapping[int, str]) -> list[CallRow]:
             calls = _call_texts(b.calls, texts)
             text = texts.get(b.reply, "")
             tokens = (b.prompt_tokens, b.completion_tokens)
-            rows.append(CallRow(b.round, b.llm, *tokens, b.cost_usd, b.ms, b.finish, text, calls, ""))
+            rows.append(CallRow(b.round, b.llm, *tokens, b.cost_usd, b.ms, b.finish, text, calls, "", b.first_ms))
         elif isinstance(b, ModelFailed):
             text = texts.get(b.partial, "")
-            rows.append(CallRow(b.round, b.llm, 0, 0, None, b.ms, "failed", text, (), f"{b.error}: {b.message}"))
+            told = f"{b.error}: {b.message}"
+            rows.append(CallRow(b.round, b.llm, b.prompt_tokens, 0, None, b.ms, "failed", text, (), told))
     return rows
 
 

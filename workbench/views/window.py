@@ -13,7 +13,16 @@ from typing import Any
 
 from memory import show, tokens
 from memory.errors import NotFound
-from memory.events import Event, ModelCalled, PageEvicted, PagePagedIn, PagesRecalled, PromptAssembled, StepAbandoned
+from memory.events import (
+    Event,
+    ModelCalled,
+    PageEvicted,
+    PagePagedIn,
+    PagesRecalled,
+    PromptAssembled,
+    StepAbandoned,
+    StepFinished,
+)
 from memory.look import filled, page_row, segments, stub_rows, window_html
 from memory.pages import Page
 from memory.prompt import instruction_tokens
@@ -199,7 +208,8 @@ def _view(
         return texts.get(text, "")
 
     bookmarks = {p.number: p.bookmark for p in state.pages.values() if p.bookmark}
-    failed = next((e.body.reason for e in recent if e.step == after.step and isinstance(e.body, StepAbandoned)), "")
+    endings = [e.body for e in recent if e.step == after.step and isinstance(e.body, StepAbandoned | StepFinished)]
+    failed = endings[-1].reason if endings and isinstance(endings[-1], StepAbandoned) else ""
     return WindowView(
         scope=scope,
         title=texts.get(state.title, "") or scope.conversation,

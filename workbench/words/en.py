@@ -1165,6 +1165,7 @@ TEXT: dict[str, str] = {
     "used.score": "Share covered",
     "used.chosen": "stands in the reply",
     "call.head": "{llm} · round {round} · {prompt:n} + {completion:n} tokens · {ms:ms} · ends with {finish}",
+    "call.first": " · began after {ms:ms}",
     "call.text": "Raw reply",
     "call.tools": "Tool calls",
     "call.error": "Failed: {error}",
@@ -1843,7 +1844,6 @@ TEXT: dict[str, str] = {
     "lab.funnel.came": "came",
     "lab.funnel.reached": "got as far as",
     "lab.funnel.more": "… and {n:n} more",
-    # Tune
     # simpler memories
     "simpler.title": "Beside simpler memories",
     "simpler.says": (
@@ -1899,6 +1899,7 @@ TEXT: dict[str, str] = {
     "simpler.name.summary": "periodic summary",
     "simpler.name.BM25": "BM25",
     "simpler.name.vectors": "vectors",
+    # Tune
     "nav.tune": "Tune",
     # one prompt otherwise
     "whatif.title": "What if?",

@@ -1250,6 +1250,7 @@ TEXT: dict[str, str] = {
     "used.score": "覆盖比例",
     "used.chosen": "出现在回复中",
     "call.head": "{llm} · 第 {round} 回合 · {prompt:n} + {completion:n} 词元 · {ms:ms} · 结束于 {finish}",
+    "call.first": " · {ms:ms} 后开始输出",
     "call.text": "原始回复",
     "call.tools": "工具调用",
     "call.error": "失败：{error}",
@@ -1863,7 +1864,6 @@ TEXT: dict[str, str] = {
     "lab.funnel.came": "召回的页",
     "lab.funnel.reached": "走到",
     "lab.funnel.more": "……还有 {n:n} 条",
-    # Tune
     # 与更简单的记忆并排
     "simpler.title": "与更简单的记忆对比",
     "simpler.says": "同一段对话、同样的预算：完整历史、滑动窗口、摘要、按词检索、向量检索和我们的做法。不调用模型。",
@@ -1910,6 +1910,7 @@ TEXT: dict[str, str] = {
     "simpler.name.summary": "定期摘要",
     "simpler.name.BM25": "BM25",
     "simpler.name.vectors": "向量",
+    # Tune
     "nav.tune": "调参",
     # 换一种做法的提示
     "whatif.title": "如果……？",
