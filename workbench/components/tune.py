@@ -354,7 +354,7 @@ def keep(tried: Tried, here: Place, say: Words) -> None:
             st.code('from sessions.presets import load\nEngine.open(…, settings=load("settings.toml"))',
                     language="python")  # fmt: skip
         state.door("replay", say("tune.walk"), "replay")
-    if tried.changes and not wanted:
+    if not wanted and (tried.changes or before):  # once it is applied, both sides may be compared under it
         st.caption(say("tune.in_force"))
 
 
