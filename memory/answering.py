@@ -301,19 +301,27 @@ def _forget(act: Act, memory: LongTerm) -> str | None:
 
 # ── undo that, stop remembering ───────────────────────────────────────────────────────────────────────
 
-_TOLD_OF = re.compile(r"\bchange (\d+)|第(\d+)次更改")
+# As the replies above word it: a model's that speaks of "change 3" means something else.
+_TOLD_OF = re.compile(
+    r"From now on this holds no more \(\d+ facts?; change (\d+),"
+    r"|(?:Corrected: |f\d+ is taken back: ).*\(change (\d+)(?:; it can be undone)?\)$"
+    r"|从现在起不再有效（\d+条；第(\d+)次更改|(?:已更正|已撤回).*（第(\d+)次更改(?:，可以撤销)?）$",
+    re.DOTALL,
+)
 
 
 def _undo(act: Act, memory: LongTerm, before: str) -> str | None:
-    told = _TOLD_OF.findall(before)
-    number = act.change or (int("".join(told[-1])) if told else 0)
-    if not number:
+    found = _TOLD_OF.match(before)
+    told = next(int(n) for n in found.groups() if n) if found else 0
+    number = act.change or told
+    if not number or not (act.clear or number == told):
         return None
     try:
         undone = memory.undo(number)
     except UndoRefused as error:
         return _say(act, f"I cannot undo that: {error}.", f"无法撤销：{error}。")
-    back = [f for f in (memory.fact(n) for n in undone.facts) if f.lasts(memory.clock())]
+    here = (f for n in undone.facts if (f := memory.knowledge.facts[n]).readable_in(memory.conversation))
+    back = [f for f in here if f.lasts(memory.clock())]
     lines = "".join(f"\n- {f.name}: {memory.text(f)}" for f in back[:MOST])
     return _say(act, f"Change {number} is undone. This holds again:{lines}" if lines else f"Change {number} is undone.",
                 f"第{number}次更改已撤销，现在有效的是：{lines}" if lines else f"第{number}次更改已撤销。")  # fmt: skip

@@ -31,7 +31,7 @@ class Act:
     fact: int = 0
     clear: bool = True  # False: only if there is a fact that it clearly means
     more: tuple[int, ...] = ()  # facts that are named beside the first
-    change: int = 0  # to be undone; 0: the one that was told of last
+    change: int = 0  # to be undone; 0: the one that was told of last, as it must be where the act is not `clear`
     chinese: bool = False
 
 
@@ -309,13 +309,13 @@ def _remember(said: str) -> Act | None:
 
 _UNDO = re.compile(
     rf"^{_KIND}{_WOULD}(?:(?:undo|revert) (?:that|it|this|(?:the|your|my) (?:last )?(?:change|correction)"
-    rf"|(?:memory )?change (?:number |no\.? ?)?(?P<n>\d{{1,6}}))|take (?:that|it) back){_END}",
+    rf"|(?P<memory>memory )?change (?:number |no\.? ?)?(?P<n>\d{{1,6}}))|take (?:that|it) back){_END}",
     re.IGNORECASE,
 )
 _PAUSE = re.compile(
     rf"^{_KIND}{_WOULD}(?:(?:stop|pause) remembering(?: (?:anything|things|everything|me))?"
-    r"|(?:don['’]t|do not) (?:remember|save|store) anything)(?: (?:else|more|any ?more|new|about me))*"
-    rf"(?: (?:from now on|for now))?{_END}",
+    r"|(?:don['’]t|do not) (?:remember anything|(?:save|store) anything about me))"
+    rf"(?: (?:else|more|any ?more|new|about me))*(?: (?:from now on|for now))?{_END}",
     re.IGNORECASE,
 )
 _RESUME = re.compile(
@@ -327,7 +327,8 @@ _RESUME = re.compile(
 
 def _undo(said: str) -> Act | None:
     found = _UNDO.match(said)
-    return Act(UNDO, change=int(found["n"] or 0)) if found else None
+    clear = not found or bool(found["memory"] or not found["n"])  # "change 5" may be one of a text, or of a program
+    return Act(UNDO, change=int(found["n"] or 0), clear=clear) if found else None
 
 
 def _switch(said: str) -> Act | None:

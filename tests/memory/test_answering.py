@@ -253,6 +253,41 @@ def test_undo_that_takes_back_the_change_that_the_reply_told_of(ana: LongTerm):
     assert "第" in (handle("撤销第1次更改", ana) or "")
 
 
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("In your code I would take back change 1 and keep the rest.", "Undo that."),
+        ("Corrected: the loop of change 1 ends one earlier.", "Undo that."),
+        ("Here is the diff.", "Undo change 1."),
+        ("", "Undo change 1."),
+    ],
+)
+def test_a_change_of_something_else_is_not_undone_in_the_memory(ana: LongTerm, before: str, said: str):
+    ana.write("My budget is 5000 euros.", at=AT)
+    heard = Heard("trip", 3, ana.journal.said(said), said, "user", "ana", AT, before=before)
+    assert handle(said, ana, heard) is None
+    assert values(ana) == ["5000 euros"]
+    assert "Change 1 is undone" in (handle("Undo memory change 1.", ana) or "")
+
+
+def test_each_reply_that_tells_of_a_change_is_taken_back_by_undo_that(ana: LongTerm):
+    ana.write("My budget is 5000 euros. I am allergic to peanuts.", at=AT)
+    for said in ("No, my budget is 8000.", "f2 is wrong.", "Forget the budget.", "忘掉 f2。"):
+        before, held = handle(said, ana) or "", values(ana)
+        heard = Heard("trip", 3, ana.journal.said("Undo that."), "Undo that.", "user", "ana", AT, before=before)
+        assert handle("Undo that.", ana, heard), said
+        assert values(ana) != held, said
+        assert values(ana) == ["5000 euros", "peanuts"], said
+
+
+def test_undo_does_not_tell_what_another_conversation_works_on(store: Store, ana: LongTerm):
+    work = LongTerm(store, "ana", "work")
+    work.write(Candidate("Merging branch 7", 0, 9, kind="task", layer="working"))
+    change = work.forget(1).number
+    assert handle(f"Undo memory change {change}.", ana) == f"Change {change} is undone."
+    assert [work.text(f) for f in work.facts()] == ["Merging branch 7"]
+
+
 def test_nothing_is_remembered_between_stop_and_resume(ana: LongTerm):
     assert "nothing new" in (handle("Stop remembering things.", ana) or "")
     ana.write("My budget is 5000 euros.", at=AT)

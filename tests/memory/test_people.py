@@ -277,7 +277,8 @@ def test_undoing_and_pausing(message, kind, change):
 @pytest.mark.parametrize(
     "message",
     [
-        "Undo the last commit.", "Undo the change in line 5.", "Take the car back.", "Stop reminding me.",
+        "Undo the last commit.", "Undo the change in line 5.", "Don't save anything.", "Do not store anything else.",
+        "Take the car back.", "Stop reminding me.",
         "I don't remember anything.", "Resume the download.", "撤销订单。", "我别再记错了。", "继续。",
     ],
 )  # fmt: skip
