@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
-from memory.errors import EngineError, RecordingError
+from memory.errors import RecordingError
 from memory.scope import Scope
 from memory.stores.sql import Store
 from sessions.lab import lab
@@ -19,7 +19,7 @@ from sessions.paging import MESSAGELESS, Cell, Talk, talk_of
 from sessions.questions import Pinned, file_of, of_conversation, read
 from sessions.replay import identified
 from sessions.topology import Topology, topology
-from workbench.background import Background, Kept, Stopped
+from workbench.background import Kept, Making, Stopped
 from workbench.replaying import source_of
 from workbench.views.conversations import conversations
 from workbench.views.lab import GRIDS
@@ -28,37 +28,16 @@ FOLDER = "lab"  # in the store's folder: results by numbers, no word of anybody
 KEPT = 6
 
 
-class Working(Background):
+class Working(Making[Lab]):
     """One grid: under way, stopped, or done. What was worked out is kept, so one that is begun again goes on."""
 
     def __init__(
         self, talks: Sequence[Talk], cells: Sequence[Cell], folder: Path | None, meaning: Means = by_default
     ) -> None:
-        super().__init__("lab")
+        super().__init__("lab", lambda _: lab(talks, cells, folder, progress=self._counted, meaning=meaning))
         self.done, self.of = 0, 1
-        self._asked = (talks, cells, folder, meaning)
-        self._found: Lab | None = None
 
-    @property
-    def is_stopped(self) -> bool:
-        return not self.is_under_way and isinstance(self.error, Stopped)
-
-    def start(self) -> None:
-        with self._lock:
-            if not self.is_under_way and self._found is None:
-                self._begin(self._work)
-
-    def found(self) -> Lab:
-        """Raises the error that ended it, EngineError while there is nothing."""
-        if self._found is None:
-            raise self.error or EngineError("the lab has not begun")
-        return self._found
-
-    def _work(self) -> None:
-        talks, cells, folder, meaning = self._asked
-        self._found = lab(talks, cells, folder, progress=self._told, meaning=meaning)
-
-    def _told(self, done: int, of: int) -> None:
+    def _counted(self, done: int, of: int) -> None:
         self.done, self.of = done, of
         if self.is_told_to_stop and done < of:
             raise Stopped("stopped")

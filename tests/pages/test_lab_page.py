@@ -95,7 +95,7 @@ def test_a_store_that_is_only_read_keeps_nothing(app: Run, demo: Path, monkeypat
         talk = labs.talk(store, store.main_run("ana", "house-move"))
         run = labs.working(store, [talk], GRIDS["pages"]()[:1])
         run.wait(30)
-        assert run.found().best.n == 54
+        assert run.made().best.n == 54
         assert labs.working(store, [talk], GRIDS["pages"]()[:1]) is run
 
 
@@ -109,7 +109,7 @@ def test_a_run_that_was_stopped_goes_on(demo: Path):
     run.wait(30)
     run.start()
     run.wait(30)
-    assert run.found() == lab([talk], cells)
+    assert run.made() == lab([talk], cells)
 
 
 # ── simpler memories ──────────────────────────────────────────────────────────────────────────────────

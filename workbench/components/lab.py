@@ -122,7 +122,7 @@ def stopped(run: Working, say: Words) -> None:
 
 def view_of(run: Working, asked: Wanted) -> LabView:
     """Raises the error that ended the run."""
-    return lab_view(run.found(), metric=asked.metric, by=asked.by, room=asked.room, chosen=asked.cell)
+    return lab_view(run.made(), metric=asked.metric, by=asked.by, room=asked.room, chosen=asked.cell)
 
 
 # ── the grid ──────────────────────────────────────────────────────────────────────────────────────────
