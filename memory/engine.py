@@ -179,13 +179,9 @@ class Engine(Shown):
                 Pager(MemoryJournal(), **_functions(own)).start((settings or Settings()).but(**changes))
             vectors = StoredVectors(opened, keep=True)
             pager = Pager(
-                opened.open_stream(scope, parent, "the conversation goes on"),
-                **_functions(own),
-                clock=opened.clock,
-                redactor=redactor,
-                vectors=vectors,
-                meaning=vectors.meaning,
-            )
+                opened.open_stream(scope, parent, "the conversation goes on"), **_functions(own),
+                clock=opened.clock, redactor=redactor, vectors=vectors, meaning=vectors.meaning,
+            )  # fmt: skip
             engine = cls(
                 opened, pager, scope, chat=chat, options=options, memory_options=memory_options,
                 timeout_s=timeout_s, wait_s=wait_s, sleep=sleep, chance=chance, background=background,
