@@ -313,6 +313,19 @@ _CHINESE_NOUNS = {
     "marital status": "婚姻状况",
     "appointment": "预约",
     "deadline": "截止日期",
+    "likes": "喜好",
+    "prefers": "偏好",
+    "eats": "饮食习惯",
+    "drinks": "喝的",
+    "owns": "拥有",
+    "learning": "在学",
+    "health": "健康",
+    "progress": "进展",
+    "visited": "去过",
+    "read": "读过",
+    "watched": "看过",
+    "speaks": "会说",
+    "plays": "会玩",
 }
 _HAN = re.compile(f"[{HAN}]")
 _STYLES = {"brief": "简短", "very detailed": "非常详细", "formal": "正式", "informal": "随意"}
@@ -405,6 +418,15 @@ def _wordings() -> list[tuple[str, re.Pattern[str]]]:
 
 
 _SHARED = ("{Who} is {v}", "{Who} is not {v}", "{Who}有{v}", "{Who}没有{v}")
+
+
+def called(attribute: str, *, chinese: bool) -> str:
+    """What a reader knows the attribute by; one outside the vocabulary is called as it was said.
+
+    >>> called("opening date", chinese=True), called("opening date", chinese=False), called("flat", chinese=True)
+    ('开业日期', 'opening date', 'flat')
+    """
+    return _CHINESE_NOUNS.get(attribute, attribute) if chinese else attribute
 
 
 def mostly_chinese(text: str) -> bool:

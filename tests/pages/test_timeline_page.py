@@ -74,6 +74,12 @@ def test_the_demo_has_a_lane_for_each_thing(app: Run, demo: Path, user: str, con
     assert len(data(at, "as_of")["axes"]) == 2
 
 
+def test_a_lane_is_called_as_its_reader_calls_the_thing(app: Run, demo: Path):
+    for lang, names in (("en", {"opening date", "drinks"}), ("zh", {"开业日期", "喝的"})):
+        lanes = data(app(demo, "timeline", user="lin", conv="tea-shop", lang=lang), "lanes")["lanes"]
+        assert names <= {lane["title"] for lane in lanes}
+
+
 def test_a_fact_of_the_address_is_read_beside_the_lanes(app: Run, demo: Path):
     at = app(demo, "timeline", user="ana", conv="house-move", fact="25", beside="8")
     assert not at.exception

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from memory.attributes import called
 from workbench.components import part
 from workbench.components.timed import day, millis
 from workbench.views.lanes import Bar, Lane, LanesView, Mark, Version
@@ -56,7 +57,7 @@ def _lane(lane: Lane, view: LanesView, axis: str, chosen: int | None, say: Words
     subject = say("timeline.user") if lane.subject == "user" else visible(lane.subject, 60)
     return {
         "key": lane.key,
-        "title": visible(lane.attribute, 80) if lane.attribute else visible(first.text, 80),
+        "title": visible(called(lane.attribute, chinese=say.language == "zh") or first.text, 80),
         "sub": subject if lane.attribute else say("timeline.text_only"),
         "count": len(lane.versions) + lane.older,
         "older": say("timeline.older", n=lane.older) if lane.older else "",
