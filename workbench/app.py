@@ -85,6 +85,7 @@ def sidebar(say: Words, page: str = "", *, is_review: bool = False) -> None:
             is_readonly = state.open_store().readonly
         except EngineError:
             here, is_readonly = None, False  # the page tells it
+        state.listing(here)
         if here is not None:
             if page:  # the start page has a field of its own
                 aside(say)

@@ -65,8 +65,11 @@ def page(
             begin()
             with state.told():
                 here = state.place()
+                if not state.is_listed(here):
+                    st.rerun()
                 if here is None:
                     nothing(say)
+                    followed(here)
                 elif turns and not here.stream.turns:
                     notice.quiet(say("trace.none"), say("trace.none.says"))
                 else:
@@ -81,19 +84,16 @@ def page(
 # ── what is new ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def followed(here: Place) -> None:
+def followed(here: Place | None) -> None:
     """Draw the window's fragment again when its conversation moved on; nothing runs until then.
 
-    A run that is new in the store may be the one to show now, so then the whole page is drawn again.
+    A run that is new in the store may be the one to show now: the sidebar, which lists it, is drawn again too.
     """
+    shown = here.shown if here else {}
     if os.environ.get(state.PUSH_VARIABLE):
-        follow(here.shown, here.youngest, on_moved=lambda: None, on_appeared=_draw_all)
+        follow(shown, state.known_to_all(here))
     else:
-        _look(here.shown, here.youngest)
-
-
-def _draw_all() -> None:
-    st.session_state[WHOLE] = True
+        _look(shown, state.known_to_all(here))
 
 
 @st.fragment(run_every=LOOK_S)
@@ -417,7 +417,6 @@ def change(here: Place, settings: dict[str, Any], say: Words) -> None:
         told = ", ".join(f"{name}={value}" for name, value in settings.items())
         note(say("done.changed", settings=told), "tune")
     state.go(run=here.scope.run)  # a live run may have begun: the reader stays with this one
-    st.session_state[WHOLE] = True
 
 
 def may_keep() -> bool:
@@ -432,7 +431,6 @@ def keep_replay(here: Place, played: Replayed, say: Words) -> None:
         kept = save(state.open_store(), here.scope, played.replay)
         note(say("replay.kept", run=kept.run), "save")
         state.go(run=here.scope.run)  # the newest replay is shown unasked, and would be compared with itself
-        st.session_state[WHOLE] = True
 
 
 def delete_run(here: Place, run: str, say: Words) -> None:
@@ -441,7 +439,6 @@ def delete_run(here: Place, run: str, say: Words) -> None:
         note(say("replay.deleted", run=run, events=removed), "delete")
         if run == here.scope.run:
             state.go(run=None, turn=None)
-        st.session_state[WHOLE] = True
 
 
 def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
@@ -454,7 +451,6 @@ def _told(record: PagesRecalled, say: Words, opened: list[str]) -> str:
     return say("done.refused", reason="; ".join(say.reason(r.reason) for r in record.refused) or "—")
 
 
-WHOLE = "_whole"  # session: the sidebar is to be drawn again too
 NOTES = "_notes"  # session: what acts have to tell; a callback of a fragment may not draw
 
 
@@ -464,9 +460,7 @@ def note(text: str, icon: str) -> None:
 
 
 def begin() -> None:
-    """First thing in a page's fragment: draw the whole page if that was asked for, and tell what the last acts did."""
-    if st.session_state.pop(WHOLE, False):
-        st.rerun()
+    """First thing in a page's fragment: go where the last acts lead, and tell what they did."""
     state.led()
     for text, icon in st.session_state.pop(NOTES, []):
         st.toast(text, icon=icon)

@@ -104,6 +104,8 @@ KEPT = "_place"  # the last address, for the next page
 SHOWN_PAGE = "_shown_page"
 LED = "_led"  # session: the page and place that a part asked to be led to
 TOLD = "_told"  # session: what the notebook was told last
+LISTED = "_listed"  # session: what the sidebar lists
+AFRESH = "_afresh"  # session: the sidebar was drawn in this very run
 V = TypeVar("V")
 
 
@@ -384,6 +386,44 @@ def place() -> Place | None:
         raise Missing("turn", name=turn, turns=stream.turns)
     _tell(stream.scope)
     return Place(row, stream, turn, _number("page"), generation, max(s.id for s in streams), own)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What the sidebar lists, and what of it is chosen."""
+
+    youngest: int = 0  # the id of the last stream that was begun in the store
+    scope: Scope | None = None
+    titles: frozenset[tuple[str, str]] = frozenset()
+    runs: frozenset[str] = frozenset()
+
+
+def listing(here: Place | None) -> None:
+    """The sidebar is being drawn with this place."""
+    st.session_state[LISTED], st.session_state[AFRESH] = _listed(here), True
+
+
+def is_listed(here: Place | None) -> bool:
+    """Whether the sidebar still fits the place that a page's fragment is drawn with.
+
+    A run may begin between the sidebar and the page of one script run: then the page is drawn first, and follows.
+    """
+    is_afresh = st.session_state.pop(AFRESH, False)
+    return is_afresh or LISTED not in st.session_state or st.session_state[LISTED] == _listed(here)
+
+
+def known_to_all(here: Place | None) -> int:
+    """The youngest stream that the page and the sidebar both know of."""
+    listed = st.session_state.get(LISTED)
+    youngest = here.youngest if here else 0
+    return youngest if listed is None else min(youngest, listed.youngest)
+
+
+def _listed(here: Place | None) -> Listed:
+    if here is None:
+        return Listed()
+    titles = frozenset((row.conversation, row.title) for row in all_conversations() if row.user == here.row.user)
+    return Listed(here.youngest, here.scope, titles, frozenset(run.run for run in here.row.runs))
 
 
 def _tell(scope: Scope) -> None:

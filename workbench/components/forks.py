@@ -277,7 +277,6 @@ def _named(asked: Asking, say: Words) -> str:
 
 def _under_way(asked: Asking, say: Words) -> None:
     if not asked.is_under_way:
-        st.session_state[live.WHOLE] = True  # the sidebar lists one run more
         st.rerun()
     st.markdown(f":material/call_split: {escaped(_named(asked, say))}")
     st.progress(asked.done / asked.steps, say("fork.progress", done=asked.done, steps=asked.steps))
