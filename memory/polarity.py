@@ -46,6 +46,14 @@ _BREAKS = re.compile(
     r"|但是?|可是|不过(?!敏)|然而|而是|而(?=[不喜讨爱])|却|因为|所以",
     re.IGNORECASE,
 )
+_MORE = r"(?:more than|over|above|beyond|past|exceed\w*)"
+# "not more than 250" bounds what it speaks of, and denies only that it is more
+_LIMIT = re.compile(
+    rf"\b(?:not|no|never|cannot|\w*n['’]?t)\b(?: \w+){{0,5}}? {_MORE}(?=[^\w,.;]*\d)"
+    r"|[不别](?:能|要|想|得|会|可以?|应该?)?(?:再|花|用)*(?:超过|超出|多于|高于)",
+    re.IGNORECASE,
+)
+_BEYOND = re.compile(rf"\b{_MORE}\b|超过|超出|多于|高于", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]+|[\u4e00-\u9fff]")
 _NUMBERED = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d)\.(?=\d)")
 _DATED = re.compile(r"[（(][^（()）]{0,40}\d{4}-\d\d-\d\d[^（()）]{0,10}[)）]")
@@ -91,9 +99,11 @@ def flips(claim: str, source: str) -> str:
     "the claim affirms what the source negates: 'food', 'spici'"
     >>> flips("The user does not like coffee.", "I don't like coffee, but I love tea.")
     ''
+    >>> flips("budget: 250 euros", "I don't want to spend more than 250 euros.")
+    ''
     """
-    said = polarity(source)
-    for clause in polarity(claim):
+    said = polarity(source if _BEYOND.search(claim) else _LIMIT.sub(" ", source))
+    for clause in polarity(claim if _BEYOND.search(source) else _LIMIT.sub(" ", claim)):
         near = [(each, shared) for each in said if (shared := _shared(clause, each))]
         if not near or any(each.negated == clause.negated for each, _ in near):
             continue

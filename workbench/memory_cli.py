@@ -108,6 +108,27 @@ def _whole(seen: FactView) -> None:
 
 
 @memory.command()
+def reach(name: Name, user: User, store: StoreAt = None, json: AsJson = False) -> None:
+    """Every prompt that a fact or its turns stood in, which replies say it, and what was made of it."""
+    from memory.reach import blast_radius
+
+    with _opened(store) as opened:
+        found = blast_radius(opened, user, _number(name))
+    if json:
+        terminal.json(found.to_dict())
+        return
+    out.print(plain(f"{found.fact}: {found.text} · {found.state}", "bold"))
+    if found.reached:
+        lines = [[r.conversation, r.run, r.turn, ", ".join(r.how), r.reply if r.in_reply else "-"]
+                 for r in found.reached]  # fmt: skip
+        terminal.table(["conversation", "run", "turn", "how", "said in the reply of turn"], lines)
+    else:
+        out.print(plain("it stood in no prompt yet", "dim"))
+    if found.derived:
+        out.print(plain(f"made of it: {', '.join(found.derived)}"))
+
+
+@memory.command()
 def search(
     question: Annotated[str, typer.Argument(help="In the words of whoever asks.")],
     user: User,
@@ -262,9 +283,13 @@ def correct(
     conversation: Conversation = "",
     json: AsJson = False,
 ) -> None:
-    """Another value for a fact; the old one stays in history."""
+    """Another value for a fact, a bare figure in the old one's unit; the old value stays in history."""
+    from memory.answering import like
+
     with _remembered(store, user, conversation) as longterm:
-        change = longterm.update(_number(name), value, since=_moment(since), seen=seen)
+        fact = longterm.fact(_number(name))
+        wanted = like(longterm.words(fact.value), value) if fact.value else value
+        change = longterm.update(fact.id, wanted, since=_moment(since), seen=seen)
         _done(longterm, change, json=json)
 
 

@@ -16,6 +16,8 @@ TURNED = [
     ("用户不喜欢甜的。", "我不能吃辣，但喜欢甜的。"),
     ("用户对花生不过敏。", "我对花生过敏。"),
     ("用户喜欢香菜。", "我讨厌香菜。"),
+    ("The user wants to spend more than 250 euros.", "I don't want to spend more than 250 euros."),
+    ("预算超过250元", "预算不能超过250元"),
 ]
 FAITHFUL = [
     ("The user does not like coffee.", "I don't like coffee, but I love tea."),
@@ -28,6 +30,9 @@ FAITHFUL = [
     ("用户不吃辣。", "我不能吃辣。"),
     ("用户觉得电影不错。", "电影不错。"),
     ("Something else altogether.", "I never said that."),
+    ("budget: 250 euros", "I don't want to spend more than 250 euros."),
+    ("The user spends no more than 250 euros.", "My budget is 250 euros."),
+    ("预算：250元", "预算不能超过250元"),
 ]
 
 

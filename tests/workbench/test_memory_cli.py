@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.engine import Engine
 from memory.facts import Candidate
 from memory.longterm import Heard, LongTerm
 from memory.scope import Scope
@@ -101,6 +102,27 @@ def test_two_who_correct_the_same_fact_do_not_overwrite_each_other(place: Path):
     memory("correct", "f1", "8000 euros", "--seen", seen, at=place)
     told = memory("correct", "f1", "9000 euros", "--seen", seen, at=place, ok=False)
     assert "was changed meanwhile" in told
+
+
+def test_a_bare_figure_keeps_the_unit(place: Path):
+    memory("correct", "f1", "8,500", at=place)
+    assert [r["value"] for r in asked("history", "budget", at=place)] == ["8,500 euros"]
+    memory("correct", asked("history", "budget", at=place)[0]["fact"], "8500 dollars", at=place)
+    assert [r["value"] for r in asked("history", "budget", at=place)] == ["8500 dollars"]
+
+
+def test_how_far_a_fact_got(tmp_path: Path):
+    with Engine.open(tmp_path / "store", user="ana", conversation="trip") as engine:
+        engine.say("My budget is 5000 euros.")
+        engine.say("What is my budget?")
+    found = asked("reach", "f1", at=tmp_path / "store")
+    assert [(r["turn"], r["in_reply"]) for r in found["reached"]] == [(3, True)]
+    told = memory("reach", "f1", at=tmp_path / "store")
+    assert "turn 1 on p1" in told
+    memory("correct", "f1", "8000", at=tmp_path / "store")
+    assert "made of it: f2 (correct)" in memory("reach", "f1", at=tmp_path / "store")
+    assert "it stood in no prompt yet" in memory("reach", "f2", at=tmp_path / "store")
+    assert "no fact f9" in memory("reach", "f9", at=tmp_path / "store", ok=False)
 
 
 def test_forget_by_name_and_by_topic(place: Path):
