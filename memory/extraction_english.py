@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memory import phrases_english as say
-from memory.attributes import KIN, MANY, PETS, USER, attribute_of, is_single, known_noun
+from memory.attributes import KIN, MANY, PETS, USER, attribute_of, is_single, kin_in, known_noun
 from memory.language import ENGLISH_STOP
 
 WORDS = 10  # of a value; more is no value but a story
@@ -96,8 +96,13 @@ def read_as(text: str) -> str:
     if not (text == low or (text == text.upper() and " " in text.strip())) or len(low) != len(text):
         return text
     for frame in say.NAME_FOLLOWS:
-        low = frame.sub(lambda m: m[0][: m.start("v") - m.start()] + _capitals(m["v"]), low)
+        low = frame.sub(_with_capitals, low)
+    low = say.KIN_NAMED.sub(lambda m: _with_capitals(m) if kin_in(m["kin"]) else m[0], low)
     return say.NAMES_ANYWHERE.sub(lambda m: m[0].capitalize(), low)
+
+
+def _with_capitals(m: re.Match[str]) -> str:
+    return m[0][: m.start("v") - m.start()] + _capitals(m["v"])
 
 
 def _capitals(name: str) -> str:

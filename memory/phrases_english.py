@@ -344,6 +344,15 @@ NAME_FOLLOWS = tuple(
         r"(?:work|works|working|worked) (?:at|for)",
     )
 )
+_NO_KIN_NAME = (  # "my brother usually lives", "my dog who is"
+    r"(?!(?:kel|sal|emi|li|lil|mol|pol|hol|bil|wil|car|bever|kimber|reil|al|nel)ly\b)\w+ly\b"
+    r"|(?:who|whom|whose|that|which|and|often|already|both|either|then|who['’]?s|does|did|do|has|had|have|can|could|will|would"
+    r"|should|might|may|must|used|got|went|said|says|told)\b"
+)
+KIN_NAMED = re.compile(
+    rf"\bmy (?P<kin>[a-z]+) (?!{_NO_KIN_NAME}){_SMALL}"
+    r"(?= (?:lives?|works?|is|was|has|loves?|likes?|hates?|eats?|drinks?|plays?|studies|moved|turned|speaks|prefers|wants|can['’]?t|doesn['’]?t)\b)"
+)
 NAMES_ANYWHERE = re.compile(  # of languages, and the month between figures
     rf"\b(?:{'|'.join(sorted(NATIONALITIES)).lower()})\b|\bmay(?= \d)|(?<=\d )may\b|(?<=(?:st|nd|rd|th) )may\b|(?<=born in )(?:{MONTHS.lower()})\b"
 )
