@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from memory import naming
 from memory.calling import TRIES, Caller
 from memory.errors import ConversationBusy, EngineError, ModelError
 from memory.events import Body, PageClosed, TurnMarked
@@ -191,7 +192,7 @@ class _Doing:
         mine = [page]
         if settings.bookmarks == "llm_batch":
             mine = [p for p in self._waiting(job, pager) if namer(p, settings) == llm][: self._most]
-        others = {p.number: pager.summary(p) for p in pager.state.pages.values() if p.closed and p.bookmark}
+        others = {p.number: naming.summary(pager, p) for p in pager.state.pages.values() if p.closed and p.bookmark}
         try:
             outcomes = keywords_of(pager, mine, others, self._caller, asked, tries=self._tries)
         except ModelError as error:

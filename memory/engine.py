@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from memory import work
+from memory import naming, work
 from memory.bookmarks import parse_page_ref
 from memory.calling import Caller, Complete, Wanted, arguments_of
 from memory.deferred import ALL, Worked, Worker, queue_left, queueing
@@ -29,7 +29,7 @@ from memory.longterm import LongTerm
 from memory.look import Window, window_now
 from memory.models.chat import ToolCall, complete, window_of
 from memory.operations import Speech
-from memory.pager import Pager, Said, before_edit
+from memory.pager import Pager, Said
 from memory.pages import Bookmark, Page
 from memory.recalls import Request
 from memory.redaction import clean
@@ -433,7 +433,7 @@ class Engine(Shown):
         >>> engine.bookmark("p3", ["peanut", "allergy"], weight=2)         # doctest: +SKIP
         """
         with self._held():
-            mark = self.pager.edit_bookmark(_number(page), keywords, weight)
+            mark = naming.edit(self.pager, _number(page), keywords, weight)
             self.pager.commit()
             return mark
 
@@ -442,7 +442,7 @@ class Engine(Shown):
         with self._held():
             number = self.page(_number(page)).number
             events = self.store.events(self.scope, kinds=(BookmarkMade.__name__,))
-            mark = self.pager.restore_bookmark(number, before_edit(events, number))
+            mark = naming.restore(self.pager, number, naming.before_edit(events, number))
             self.pager.commit()
             return mark
 

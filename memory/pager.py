@@ -7,33 +7,18 @@ next decision sees them, and committed together: a commit is a whole piece of a 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from memory import boundaries, cooperative, eviction, gist, recalls, secondlook, templates, tokens
-from memory.bookmarks import (
-    BY_MODEL,
-    ENDLESS,
-    LONGEST_CHOSEN,
-    MOST,
-    Corpus,
-    Generator,
-    PageWords,
-    describe,
-    made,
-    promise,
-    stands,
-    stub,
-    tidy,
-)
+from memory import boundaries, cooperative, eviction, gist, naming, recalls, secondlook, templates, tokens
+from memory.bookmarks import Corpus, Generator, PageWords, promise
 from memory.bookmarks import named as named_generator
-from memory.errors import BadMessage, BadSetting, EngineError, ModelError, NotFound, StoreError, UnknownName
+from memory.errors import BadMessage, BadSetting, EngineError, ModelError, StoreError, UnknownName
 from memory.events import (
     Body,
-    BookmarkMade,
     Candidate,
     ConversationStarted,
     Event,
@@ -44,7 +29,6 @@ from memory.events import (
     PageClosed,
     PageEvicted,
     PagesRecalled,
-    PageSummarised,
     PagesUsed,
     PromptAssembled,
     ReplyRated,
@@ -58,7 +42,8 @@ from memory.finder import Finder, VectorSource
 from memory.importance import weigh
 from memory.journal import Clock, Journal, utc_now
 from memory.known import EXTRACTORS
-from memory.pages import SUMMARY, TEXT, Bookmark, Gist, Page
+from memory.naming import CHOSEN, EDITED, MARKED_WEIGHT
+from memory.pages import SUMMARY, TEXT, Page
 from memory.prompt import (
     CUT_TOKENS,
     PROTOCOLS,
@@ -86,11 +71,7 @@ LEVELS = {
 }
 NEAR_BEST = 0.75  # of the most used page's share; what many pages hold a little of was used from none of them
 USED_SHARE = 0.25  # of the reply's rare words that stand on resident pages; a page with less was not used
-MARKED_WEIGHT = 2.0
-CHOSEN = "model"  # origin of a bookmark that the model made by itself, in the conversation
-EDITED = "edited"  # of one whose keywords or weight a person set
 EMBEDDER = "embedder"  # who is named where it failed: the store's own, or the default
-HEAVIEST = 10.0  # weight of a bookmark that a person set
 SHORTEST_CUT = 8  # tokens; what is left of a call's arguments at the least
 
 
@@ -149,7 +130,7 @@ class Pager:
         self.clock = clock
         self.redactor = redactor
         self.track_use = track_use
-        self._boundary, self._eviction, self._generator = boundary, eviction_policy, generator
+        self._boundary, self._eviction, self.generator = boundary, eviction_policy, generator
         self.offer: Offer = RECALL_ONLY
         self.keep: Callable[[str], str] | None = None  # what the model wants remembered, and forgotten, across
         self.drop: Callable[[str], str] | None = None  # conversations; None: there is no long-term memory
@@ -222,7 +203,7 @@ class Pager:
         return _Strategies(
             boundaries.named(self._boundary or s.boundary, s, self._meant),
             eviction.named(self._eviction or s.eviction),
-            named_generator(self._generator or s.bookmarks),
+            named_generator(self.generator or s.bookmarks),
         )
 
     # ── beginning ─────────────────────────────────────────────────────────────────────────────────────
@@ -366,14 +347,14 @@ class Pager:
         pages = self.state.pages_of(turn)
         if not pages:
             raise BadMessage(f"there is no turn {turn} to mark; turns go from 1 to {self.state.turn}")
-        others = any(t.number != turn and self._counts_as_marked(t) for p in pages for t in p.turns)
-        importance, why = weigh([text for p in pages for text in self._texts(p)], important or others)
+        others = any(t.number != turn and self.counts_as_marked(t) for p in pages for t in p.turns)
+        importance, why = weigh([text for p in pages for text in self.texts(p)], important or others)
         self.add(TurnMarked(turn, important, by, importance, why))
         for page in (self.state.pages[p.number] for p in pages):
             if page.bookmark is None or page.bookmark.origin != EDITED:
-                self._bookmark(page)
+                naming.bookmark(self, page)
             elif important and page.bookmark.weight < MARKED_WEIGHT:  # its words are a person's: they stay
-                self.bookmark_as(page, self.keywords(page), EDITED, MARKED_WEIGHT)
+                naming.give(self, page, naming.keywords_of(self, page), EDITED, MARKED_WEIGHT)
 
     def rate(self, turn: int, rating: int, by: str = "user") -> None:
         """What a person thinks of a reply: 1, -1, or 0, which takes it back."""
@@ -386,131 +367,38 @@ class Pager:
 
     # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def _texts(self, page: Page) -> tuple[str, ...]:
+    def texts(self, page: Page) -> tuple[str, ...]:
         return tuple(turn.words(self.journal.words) for turn in page.turns)
 
     def _close(self, page: Page, rule: str) -> None:
-        importance, why = weigh(self._texts(page), self._is_marked(page))
+        importance, why = weigh(self.texts(page), self._is_marked(page))
         self.add(PageClosed(page.number, rule, importance, why))
         if self._finder is not None:
             self._finder.close(page)
         chosen = page.bookmark and page.bookmark.origin in (CHOSEN, EDITED)
         if page.bookmark and not chosen and not self._is_marked(page):  # made while it grew, of what it held then
-            self._bookmark(self.state.pages[page.number])
+            naming.bookmark(self, self.state.pages[page.number])
 
     def _is_marked(self, page: Page) -> bool:
-        return any(self._counts_as_marked(turn) for turn in page.turns)
+        return any(self.counts_as_marked(turn) for turn in page.turns)
 
-    def _counts_as_marked(self, turn: Turn) -> bool:
+    def counts_as_marked(self, turn: Turn) -> bool:
         return turn.important or turn.number in self.state.marked
 
-    def _bookmark(self, page: Page) -> None:
-        """Make the page's bookmark from its words; a marked page's weighs double and is the user's own."""
-        corpus = self._known_corpus()
-        page_words = PageWords(page.number, self._texts(page))
-        corpus.add(page_words)
-        marked = [turn for turn in page.turns if self._counts_as_marked(turn)]
-        source = PageWords(page.number, tuple(t.words(self.journal.words) for t in marked)) if marked else page_words
-        make = self.strategies.keywords
-        keywords = made(make, source, corpus) or made(make, page_words, corpus)
-        origin = "user" if marked else self._origin
-        self.bookmark_as(page, keywords, origin, MARKED_WEIGHT if marked else 1.0)
-
-    def bookmark_as(self, page: Page, keywords: Sequence[str], origin: str, weight: float = 1.0) -> None:
-        """Give the page these keywords; none leave a bare `[p7]`."""
-        text = stub(page.number, keywords, self.state.settings.stub_tokens)
-        write = self.journal.write
-        if self._finder is not None:
-            self._finder.shelf.put(page.number, ",".join(keywords))
-        self.add(
-            BookmarkMade(
-                page.number,
-                Bookmark(
-                    stub=write(text),
-                    keywords=write(",".join(keywords)) if keywords else 0,
-                    description=write(self._described(page)),
-                    tokens=tokens.count(text),
-                    origin=origin,
-                    weight=weight,
-                    made_at=self.state.step,
-                ),
-            )
-        )
-
-    def keywords(self, page: Page) -> tuple[str, ...]:
-        """Those of its bookmark; () without any."""
-        held = page.bookmark.keywords if page.bookmark else 0
-        return tuple(self.journal.words(held).split(",")) if held else ()
-
-    def edit_bookmark(
-        self, number: int, keywords: Sequence[str] | None = None, weight: float | None = None
-    ) -> Bookmark:
-        """What a person says that a page is remembered by; what is None stays. No rule and no model replaces it.
-
-        No keywords at all leave a bare `[p7]`. Raises BadMessage for what would not stand in the stub as it was given.
-        """
-        page = self._named(number)
-        wanted = self.keywords(page) if keywords is None else self._fit(page, keywords)
-        held = page.bookmark.weight if page.bookmark else 1.0
-        heavy = held if weight is None else weight
-        if not 0 <= heavy <= HEAVIEST:
-            raise BadMessage(f"a bookmark weighs 0 to {HEAVIEST:g}, and {heavy!r} is not between them")
-        self.bookmark_as(page, wanted, EDITED, float(heavy))
-        return self._bookmark_of(number)
-
-    def restore_bookmark(self, number: int, before: Bookmark | None) -> Bookmark:
-        """The bookmark that a page had before a person edited it; a rule's where it had none."""
-        page = self._named(number)
-        if before is None:
-            self._bookmark(page)
-        else:
-            if self._finder is not None:
-                self._finder.shelf.put(number, self.journal.words(before.keywords) if before.keywords else "")
-            self.add(BookmarkMade(number, before))
-        return self._bookmark_of(number)
-
-    def _named(self, number: int) -> Page:
-        if number not in self.state.pages:
-            raise NotFound(f"no page p{number}; pages go from p1 to p{len(self.state.pages)}")
-        return self.state.pages[number]
-
-    def _bookmark_of(self, number: int) -> Bookmark:
-        mark = self.state.pages[number].bookmark
-        assert mark is not None  # made a moment ago
-        return mark
-
-    def _fit(self, page: Page, keywords: Sequence[str]) -> tuple[str, ...]:
-        """The keywords without secrets, each as it will stand in the stub."""
-        kept = [self.redactor(clean(keyword))[0] for keyword in keywords]
-        for keyword in kept:
-            if not tidy([keyword]):
-                raise BadMessage(f"{keyword!r} is no keyword: it needs a word, and at most {LONGEST_CHOSEN} characters")
-        wanted = tidy(kept, most=len(kept))
-        if len(wanted) > MOST:
-            raise BadMessage(f"{len(wanted)} keywords are too many for {page.name}: a bookmark holds {MOST}")
-        most = self.state.settings.stub_tokens
-        if not stands(page.number, wanted, most):
-            whole = stub(page.number, wanted, ENDLESS)
-            raise BadMessage(f"{whole} has {tokens.count(whole)} tokens, and a stub may have {most}: take fewer words")
-        return wanted
-
-    def _described(self, page: Page) -> str:
-        """A sentence of the user's own, if there is one: what an assistant says of it comes second."""
-        own = [turn.words(self.journal.words) for turn in page.turns if turn.role == "user"]
-        return describe(own) or describe(self._texts(page))
-
     @property
-    def _origin(self) -> str:
-        name = self.state.settings.bookmarks
-        return "custom" if self._generator is not None else BY_MODEL.get(name, name)
-
-    def _known_corpus(self) -> Corpus:
+    def corpus(self) -> Corpus:
+        """The words of all closed pages."""
         if self._corpus is None:
             self._corpus = Corpus()
             for page in self.state.pages.values():
                 if page.closed:
-                    self._corpus.add(PageWords(page.number, self._texts(page)))
+                    self._corpus.add(PageWords(page.number, self.texts(page)))
         return self._corpus
+
+    def shelve(self, page: int, keywords: str) -> None:
+        """The words of a page's bookmark, for whoever is found by them."""
+        if self._finder is not None:
+            self._finder.shelf.put(page, keywords)
 
     @property
     def finder(self) -> Finder:
@@ -518,34 +406,6 @@ class Pager:
         if self._finder is None:
             self._finder = Finder.of(self.state, self.journal.words, self._vectors)
         return self._finder
-
-    def summary(self, page: Page) -> str:
-        """The page in a line: its summary, else its most telling sentence; and its keywords."""
-        words = self.journal.words
-        if page.gist is not None:
-            told = " ".join(words(page.gist.text).split())
-        else:
-            told = words(page.bookmark.description) if page.bookmark else self._described(page)
-        keywords = words(page.bookmark.keywords) if page.bookmark and page.bookmark.keywords else ""
-        return f"{told} [{keywords}]" if keywords else told
-
-    def summarised(self, page: Page) -> Page:
-        """With its summary, made by rule if it has none."""
-        if page.gist is None:
-            marked = page.bookmark and page.bookmark.keywords
-            keywords = self.journal.words(page.bookmark.keywords).split(",") if marked and page.bookmark else []
-            turns = [(turn.role == "user", turn.words(self.journal.words)) for turn in page.turns]
-            self.summarise_as(page, gist.extract(turns, keywords), "extract")
-        return self.state.pages[page.number]
-
-    def summarise_as(self, page: Page, text: str, origin: str) -> None:
-        """Give the page this summary."""
-        said = self.journal.write(text)
-        self.add(PageSummarised(page.number, Gist(said, tokens.count(text), origin, self.state.step)))
-
-    def spoken(self, page: Page) -> PageWords:
-        """The page's words, a text a turn, who says it in front."""
-        return PageWords(page.number, tuple(f"{t.name}: {t.words(self.journal.words)}" for t in page.turns))
 
     # ── the window ────────────────────────────────────────────────────────────────────────────────────
 
@@ -580,7 +440,7 @@ class Pager:
             return partial(eviction.relevance, relevant=self._relevant(message))
         if score is eviction.promising:
             closed = (page for page in self.state.residents if page.closed)
-            return partial(eviction.promising, promise={page.number: promise(self._texts(page)) for page in closed})
+            return partial(eviction.promising, promise={page.number: promise(self.texts(page)) for page in closed})
         if score is eviction.cooperative:
             return partial(eviction.cooperative, verdicts=cooperative.scores(self._verdicts()))
         return score
@@ -625,9 +485,9 @@ class Pager:
     def _evict(self, leaving: Sequence[PageEvicted]) -> None:
         for evicted in leaving:  # write first, drop after
             if self.state.pages[evicted.page].bookmark is None:
-                self._bookmark(self.state.pages[evicted.page])
+                naming.bookmark(self, self.state.pages[evicted.page])
             if self.state.pages[evicted.page].closed:
-                self.summarised(self.state.pages[evicted.page])
+                naming.summarised(self, self.state.pages[evicted.page])
         for evicted in leaving:
             if self.strategies.score is eviction.cooperative:
                 by, why = cooperative.reason(evicted.page, self._verdicts(), self._consulted.fallback)
@@ -686,9 +546,9 @@ class Pager:
         if leaving:
             self.arrange(self.about)  # their bookmarks are back at once
         for page in [p for p in self.state.residents if p.closed and p.bookmark is None]:
-            self._bookmark(page)
+            naming.bookmark(self, page)
         for page in [p for p in self.state.residents if p.closed and p.gist is None]:
-            self.summarised(page)
+            naming.summarised(self, page)
         self.add(StepFinished(ms or {}, stale_facts))
 
     def _pages_used(self, reply: str) -> tuple[Candidate, ...]:
@@ -715,21 +575,3 @@ def _shortened(arguments: str, most: int) -> str:
 
 
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the fold reads no clock; the journal stamps
-
-
-def before_edit(events: Iterable[Event], page: int) -> Bookmark | None:
-    """The bookmark that a page had before a person edited it last; None where it had none.
-
-    An edit that was taken back counts no more. Raises BadMessage where there is none to take back.
-    """
-    kept: list[Bookmark] = []
-    for event in events:
-        if isinstance(event.body, BookmarkMade) and event.body.page == page:
-            mark = event.body.bookmark
-            if len(kept) > 1 and mark == kept[-2] and kept[-1].origin == EDITED:
-                kept.pop()
-            else:
-                kept.append(mark)
-    if not kept or kept[-1].origin != EDITED:
-        raise BadMessage(f"nobody edited the bookmark of p{page}: there is nothing to take back")
-    return kept[-2] if len(kept) > 1 else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from memory.bookmarks import stub
 from memory.fact_events import Pruned
-from memory.pager import CHOSEN, EDITED
+from memory.naming import CHOSEN, EDITED
 from memory.pages import Bookmark, Page
 from memory.state import State
 from memory.tokens import count

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
+from memory import naming
 from memory.bookmarks import parse_page_ref
 from memory.events import PagesRecalled, RangeStub, Refusal
 from memory.pages import SUMMARY, TEXT, Page, guest_tokens
@@ -197,7 +198,7 @@ def _bring(
         return Refusal(page.name, f"{before} pages came back in this step already; page_ins is {s.page_ins}")
     level = _level(pager, page, request)
     if level == SUMMARY:
-        page = pager.summarised(page)
+        page = naming.summarised(pager, page)
     if part and level == TEXT:
         worth = _worth(pager, page, request)
         arrival = part_in(pager.state, pager.instructions, page, request.by, worth, keep, beside)

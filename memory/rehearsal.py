@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memory import known, tokens
+from memory import known, naming, tokens
 from memory.finder import Finder, Vector, VectorSource
 from memory.journal import MemoryJournal
 from memory.knowledge import Knowledge
@@ -94,7 +94,7 @@ class Rehearsal:
             pager.change_settings(pager.state.settings.but(**changed.settings))
         if changed.keywords:
             number, keywords = changed.keywords
-            pager.bookmark_as(pager.state.pages[number], keywords, "user", 2.0)
+            naming.give(pager, pager.state.pages[number], keywords, "user", 2.0)
         pager.plan(self.message, self._text)
         self._place(pager, changed.knowledge or self.knowledge)
         pager.prompt()

@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from memory import naming
 from memory.bookmarks import BY_MODEL, MOST, parse_page_ref, tidy
 from memory.errors import NotFound, StaleFact
 from memory.events import OperationRefused, PagesRecalled, Undecided
+from memory.naming import CHOSEN, EDITED
 from memory.operations import (
     BOTH,
     SETTLE,
@@ -26,7 +28,7 @@ from memory.operations import (
     SearchMemory,
     Settle,
 )
-from memory.pager import CHOSEN, EDITED, Pager
+from memory.pager import Pager
 from memory.pages import PART, SUMMARY, Page
 from memory.recalls import Request
 from memory.state import State
@@ -180,7 +182,7 @@ def _bookmark(operation: MakeBookmark, pager: Pager) -> str:
         problem = "none of these keywords fits a bookmark; take a few short words"
     if problem or page is None:
         return refuse(pager, operation.call, "bookmark", problem)
-    pager.bookmark_as(page, keywords, CHOSEN)
+    naming.give(pager, page, keywords, CHOSEN)
     bookmark = pager.state.pages[page.number].bookmark
     return f"bookmarked: {pager.journal.words(bookmark.stub)}" if bookmark else ""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memory import templates
+from memory import naming, templates
 from memory.bookmarks import BY_MODEL
 from memory.calling import Caller, Failure, called, note_failure
 from memory.cooperative import Decision, Summary, decide
@@ -86,7 +86,7 @@ def consult(pager: Pager, caller: Caller, pages: Sequence[Page], message: str) -
     llm = memory_llm(s, "eviction")
     if not llm:
         return Decision(fallback="no model is set for memory work")
-    summaries = [Summary(p.number, f"{p.first}-{p.last}", pager.summary(p)) for p in pages]
+    summaries = [Summary(p.number, f"{p.first}-{p.last}", naming.summary(pager, p)) for p in pages]
     decision = decide(summaries, message, asking(caller, s, llm, asked, tries=1), s.cooperative_asks)
     log_asked(pager, "eviction", llm, asked)
     if decision.raw:
@@ -102,7 +102,8 @@ def look_again(pager: Pager, caller: Caller, ranking: Ranking, question: str, k:
     s, asked = pager.state.settings, Asked()
     llm = memory_llm(s, "retrieval")
     ask = asking(caller, s, llm, asked, tries=1) if llm else None
-    looked = second_look(ranking, question, k, s.second_look, lambda n: pager.summary(pager.state.pages[n]), ask)
+    pages = pager.state.pages
+    looked = second_look(ranking, question, k, s.second_look, lambda n: naming.summary(pager, pages[n]), ask)
     log_asked(pager, "retrieval", llm, asked)
     if looked.raw:
         note_unreadable(pager, "retrieval", looked.offered, llm, looked.fallback, looked.raw)
@@ -148,7 +149,7 @@ def keywords_of(
     s = pager.state.settings
     ask = asking(caller, s, namer(pages[0], s), asked, tries=tries)
     template = templates.named(s.bookmark_template).with_key(s.bookmark_key)
-    words = [pager.spoken(page) for page in pages]
+    words = [naming.spoken(pager, page) for page in pages]
     return improve_bookmarks(words, ask, template, batch=s.bookmarks == "llm_batch", others=others)
 
 
@@ -157,7 +158,7 @@ def improve(pager: Pager, old: Page, outcome: Improved) -> bool:
     page = pager.state.pages.get(old.number)
     if page is None or page.turns != old.turns or not wants_bookmark(page, pager.state.settings):
         return False
-    pager.bookmark_as(page, outcome.keywords, pager.state.settings.bookmarks)
+    naming.give(pager, page, outcome.keywords, pager.state.settings.bookmarks)
     return True
 
 
@@ -167,7 +168,7 @@ def improve(pager: Pager, old: Page, outcome: Improved) -> bool:
 def summary_of(pager: Pager, page: Page, caller: Caller, asked: Asked, *, tries: int) -> Told | Unreadable:
     """The model's summary of this page. Raises ModelError."""
     s = pager.state.settings
-    return summarise(pager.spoken(page), asking(caller, s, memory_llm(s, "summary"), asked, tries=tries))
+    return summarise(naming.spoken(pager, page), asking(caller, s, memory_llm(s, "summary"), asked, tries=tries))
 
 
 def put_summary(pager: Pager, old: Page, told: Told) -> bool:
@@ -175,5 +176,5 @@ def put_summary(pager: Pager, old: Page, told: Told) -> bool:
     page = pager.state.pages.get(old.number)
     if page is None or page.turns != old.turns or not wants_summary(page, pager.state.settings):
         return False
-    pager.summarise_as(page, told.text, "llm")
+    naming.summarise_as(pager, page, told.text, "llm")
     return True

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from memory import Engine
+from memory import Engine, naming
 from memory.answering import handle
 from memory.errors import BadMessage, BadSetting, NotFound
 from memory.facts import Candidate
@@ -217,7 +217,7 @@ def canary(store: Store) -> Store:
     with Engine.open(store, user="ana", conversation="trip", chat=Model("Noted."), **SMALL) as engine:
         for n in range(14):
             engine.say(f"My nickname is {CANARY}, and drawer {n} is full of rivers and museums. " + "So it is. " * 20)
-        engine.pager.bookmark_as(engine.state.pages[1], (CANARY, "rivers"), "user", 2.0)
+        naming.give(engine.pager, engine.state.pages[1], (CANARY, "rivers"), "user", 2.0)
         engine.pager.commit()
         engine.recall(question=f"Where did I say {CANARY}?")
     Sleep(LongTerm(store, "ana", "trip")).summarise()

@@ -7,8 +7,8 @@ import pytest
 from memory import Engine
 from memory.errors import BadMessage, NotFound
 from memory.models.chat import Answer
+from memory.naming import EDITED
 from memory.operations import MakeBookmark
-from memory.pager import EDITED
 from memory.pages import Bookmark
 from memory.scope import LIVE
 from memory.serving import Served, serve

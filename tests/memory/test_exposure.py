@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory import naming
 from memory.amend import Person, end
 from memory.assertions import assert_no_unmarked_versions
 from memory.errors import NotFound
@@ -95,7 +96,7 @@ def test_a_bookmark_that_names_the_old_value_is_told_as_one(opened):
     engine = opened()
     engine.say("My budget for the trip is 5,000 euros.")
     chat(engine)
-    engine.pager.bookmark_as(engine.state.pages[1], ("budget", "5,000 euros"), "user", 2.0)
+    naming.give(engine.pager, engine.state.pages[1], ("budget", "5,000 euros"), "user", 2.0)
     engine.pager.commit()
     told_by_hand(engine, "My budget for the trip is 8,000 euros.")
     engine.say("Where were we?")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from memory.pager import CHOSEN
+from memory.naming import CHOSEN
 from memory.pages import Bookmark, Page, PageTable
 from memory.pruning import MARKED, ORIGIN, bare, dead
 from memory.state import State

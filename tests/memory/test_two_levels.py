@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from memory import naming
 from memory.errors import UnknownName
 from memory.pages import Page
 from memory.settings import Settings
@@ -77,7 +78,7 @@ def test_each_page_that_closed_has_a_summary_of_its_own_words(opened):
 def test_what_cooperative_eviction_asks_about_is_the_summary(opened):
     engine = opened()
     fill_up(engine)
-    assert engine.pager.summary(engine.page(1)).startswith(gists(engine)[1])
+    assert naming.summary(engine.pager, engine.page(1)).startswith(gists(engine)[1])
 
 
 # ── recalled ──────────────────────────────────────────────────────────────────────────────────────────
@@ -179,12 +180,12 @@ def test_a_level_that_is_none_is_told():
 def test_a_page_of_an_older_log_has_none_and_gets_one_when_it_is_needed(short):
     pager = short.pager
     page = pager.state.pages[1]
-    assert isinstance(pager.summarised(page), Page)
+    assert isinstance(naming.summarised(pager, page), Page)
     from memory.state import changed
 
     bare = changed(page, gist=None)
     pager.state = changed(pager.state, pages=pager.state.pages.put(bare))
-    assert pager.summarised(bare).gist.origin == "extract"
+    assert naming.summarised(pager, bare).gist.origin == "extract"
     pager.refresh()
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from memory.bookmarks import MOST
 from memory.confusion import Confusion, Suggestion
-from memory.pager import HEAVIEST
+from memory.naming import HEAVIEST
 from memory.scope import LIVE
 from workbench import live, state
 from workbench.background import Making
