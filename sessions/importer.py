@@ -8,10 +8,12 @@ written stops all.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -28,6 +30,7 @@ from memory.state import apply
 from memory.stores.sql import Store, Stream
 from sessions.recording import ModelCall, Question, RecordedTurn, Recording, Skipped
 from sessions.replay import SAVED_STEPS, replay, run_name, save
+from sessions.threads import BRANCH, Weave, woven
 from sessions.transcript import call_record, opening, question_records, recording_of, redacted, step_records, steps_of
 
 IMPORTED, UNCHANGED, GROWN, DIFFERS, FAILED = "imported", "unchanged", "grown", "differs", "failed"
@@ -360,3 +363,22 @@ def kept_replay(store: Store, scope: Scope, settings: Settings) -> Stream | None
     recorded, name = streams.get(RECORDED), run_name(settings)
     whole = [s for run, s in streams.items() if run == name or run.startswith(f"{name}-")]
     return next((s for s in whole if recorded and s.turns == recorded.turns), None)
+
+
+# ── traces ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def weaver(store: Store, *, old: bool = False) -> Weave:
+    """Makes conversations of spans, and goes on with those that the store has; `old`: also where nothing is new."""
+    return partial(woven, known=partial(threads_of, store), by=store.redactor, old=old)
+
+
+def threads_of(store: Store, user: str, conversation: str) -> list[Recording]:
+    """The conversation as it is recorded, and those that went on otherwise (`NAME~2`), in the order of their number."""
+    ours = re.compile(re.escape(conversation + BRANCH) + r"(\d{1,6})|" + re.escape(conversation))
+    found = {
+        int(match[1] or 1): stream.scope
+        for stream in store.streams(user)
+        if stream.scope.run == RECORDED and (match := ours.fullmatch(stream.scope.conversation))
+    }
+    return [recording_of(store, found[number]) for number in sorted(found)] if 1 in found else []

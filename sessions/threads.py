@@ -44,6 +44,7 @@ NAMED = 8  # names in a note
 REMEMBERED = 4_096  # texts without their secrets
 SOMEBODY = "user"
 Known = Callable[[str, str], Sequence[Recording]]  # by user and conversation: its threads that a store has
+Weave = Callable[[Iterable[Span]], Iterator[Recording | Skipped]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +273,10 @@ class Talk:
 
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def recordings(self) -> Iterator[Recording | Skipped]:
-        """Each thread that has something new, whole."""
+    def recordings(self, *, old: bool) -> Iterator[Recording | Skipped]:
+        """Each thread that has something new, whole; with `old` the others too."""
         for thread in self.threads:
-            if len(thread.turns) != self._sizes.get(thread.name) or thread.name in self._paid:
+            if old or len(thread.turns) != self._sizes.get(thread.name) or thread.name in self._paid:
                 yield self._recording(thread)
 
     def _recording(self, thread: Thread) -> Recording | Skipped:
@@ -323,11 +324,11 @@ class Talk:
 
 
 def woven(
-    spans: Iterable[Span], known: Known = lambda user, conversation: (), by: Redact = redact
+    spans: Iterable[Span], known: Known = lambda user, conversation: (), by: Redact = redact, *, old: bool = False
 ) -> Iterator[Recording | Skipped]:
     """The conversations that these spans tell, in the order of their first span; then what tells of none.
 
-    `known`: what is there already; a conversation without anything new is not given out. `by`: takes secrets out.
+    `known`: what is there already; a conversation without anything new comes with `old` alone. `by`: takes secrets out.
     """
     once = {(span.trace, span.id): span for span in spans}
     ordered = sorted(once.values(), key=_when)
@@ -353,7 +354,7 @@ def woven(
     for talk, span in tools:
         talk.answered(span)
     for talk in talks.values():
-        yield from talk.recordings()
+        yield from talk.recordings(old=old)
     if silent := +silent:
         most = ", ".join(f"{name!r} ({n})" for name, n in silent.most_common(NAMED))
         yield Skipped("spans", f"{silent.total()} spans hold no message of a conversation: {most}")

@@ -196,14 +196,14 @@ def import_(
     json: AsJson = False,
 ) -> None:
     """Bring recorded conversations into the store. The same file again changes nothing."""
-    from sessions.importer import import_recordings
+    from sessions.importer import import_recordings, weaver
     from sessions.readers import read
 
     settings = settings_of(sets)
     with _store_for(store, dry_run) as opened, _progress(quiet=json) as progress:
         reports = []
         for file in files:
-            reading = read(file, format=format_, encoding=encoding, user=user)
+            reading = read(file, format=format_, encoding=encoding, weave=weaver(opened, old=True), user=user)
             reading = _renamed(reading, name) if name else reading
             reports.append(
                 import_recordings(opened, reading, settings=settings, replay=replay, dry_run=dry_run, progress=progress)

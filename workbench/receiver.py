@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 import zlib
 from pathlib import Path
@@ -26,13 +25,11 @@ from memory.scope import RECORDED, Scope
 from memory.settings import Settings
 from memory.stores.sql import Store
 from sessions.arriving import QUIET_S, Arriving
-from sessions.importer import FAILED, Imported, import_recordings, kept_replay
+from sessions.importer import FAILED, Imported, import_recordings, kept_replay, weaver
 from sessions.otlp_wire import partial, request_of, status
-from sessions.recording import Recording, Skipped
+from sessions.recording import Skipped
 from sessions.replay import replay, save
 from sessions.spans import Span, of_request
-from sessions.threads import BRANCH, woven
-from sessions.transcript import recording_of
 
 PATH = "v1/traces"
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
@@ -93,8 +90,7 @@ class Receiver:
         if not spans:
             return []
         with Store.open(self._path) as store:
-            new = woven(spans, lambda user, conversation: threads_of(store, user, conversation), store.redactor)
-            report = import_recordings(store, new, replay=False)
+            report = import_recordings(store, weaver(store)(spans), replay=False)
         self._grown |= {Scope(c.user, c.conversation, RECORDED): None for c in report.conversations if c.new_turns}
         return [_failure(c) for c in report.conversations if c.status == FAILED]
 
@@ -127,17 +123,6 @@ class Receiver:
 
 def _failure(one: Imported) -> str:
     return f"conversation {one.conversation}: {one.reason}"
-
-
-def threads_of(store: Store, user: str, conversation: str) -> list[Recording]:
-    """The conversation as it is recorded, and those that went on otherwise (`NAME~2`), in the order of their number."""
-    ours = re.compile(re.escape(conversation + BRANCH) + r"(\d{1,6})|" + re.escape(conversation))
-    found = {
-        int(match[1] or 1): stream.scope
-        for stream in store.streams(user)
-        if stream.scope.run == RECORDED and (match := ours.fullmatch(stream.scope.conversation))
-    }
-    return [recording_of(store, found[number]) for number in sorted(found)] if 1 in found else []
 
 
 # ── a request's body, and its answer ──────────────────────────────────────────────────────────────────

@@ -1,24 +1,26 @@
 """Langfuse: traces as its page saves them, `{"trace": …, "observations": […]}`, one or several.
 
 A generation is a call of a model; its messages become turns as an app's own traces do (threads.py), so a history that
-each call resends is told once. The trace and its observations, but for those messages, stay in the conversation's
-`extra`.
+each call resends is told once. Traces of one session are one conversation, whichever file each stands in. The traces
+and their observations, but for those messages, stay in the conversation's `extra`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from memory.errors import RecordingError
 from sessions import otel_names as names
-from sessions.readers.parts import Made, each_of, moment, rest, text_of
+from sessions.readers.parts import Made, Told, each_of, moment, rest, text_of
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped, json_of
 from sessions.spans import Span
-from sessions.threads import woven
+from sessions.threads import Weave, woven
 
 Message = dict[str, Any]
 LANGCHAIN = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
@@ -28,27 +30,53 @@ def looks_like(source: Source) -> bool:
     return any(isinstance(each.get("trace"), dict) and "observations" in each for each in source.head)
 
 
-def read(source: Source, user: str | None = None) -> Iterator[Made]:
-    yield from each_of(source, partial(_trace, user=user))
+def read(*sources: Source, user: str | None = None, weave: Weave = woven) -> Iterator[Made]:
+    """`user` overrides whose conversations these are."""
+    sessions: dict[str, list[Told]] = defaultdict(list)
+    for told in _traces(sources, user):
+        if isinstance(told, Skipped):
+            yield told
+        elif told.conversation:
+            sessions[told.conversation].append(told)
+        else:
+            yield from _conversation([told], weave)
+    for several in sessions.values():
+        yield from _conversation(several, weave)
 
 
-def _trace(raw: Any, where: str, user: str | None) -> Iterator[Made]:
+def _traces(sources: Sequence[Source], user: str | None) -> Iterator[Told | Skipped]:
+    for source in sources:
+        try:
+            yield from each_of(source, partial(_trace, user=user))
+        except RecordingError as error:
+            if len(sources) == 1:
+                raise
+            yield Skipped(source.name, str(error))
+
+
+def _trace(raw: Any, where: str, user: str | None) -> Iterator[Told | Skipped]:
     trace, observations = raw["trace"], raw.get("observations") or raw["trace"].get("observations") or []
-    owner = user or text_of(trace.get("userId"))
-    shared = {"session.id": text_of(trace.get("sessionId") or trace.get("id")), names.USER: owner or "user"}
+    owner, session = user or text_of(trace.get("userId")), text_of(trace.get("sessionId"))
+    shared = {"session.id": session or text_of(trace.get("id")), names.USER: owner or "user"}
     notes: list[str] = []
     calls = [each for each in observations if each.get("type") == "GENERATION"]
-    spans = [_span(each, shared, notes.append) for each in calls]
+    spans = tuple(_span(each, shared, notes.append) for each in calls)
     extra = {"trace": rest(trace, "observations"), "observations": [_bare(each) for each in observations]}
-    found = False
-    for one in woven(spans):
-        if isinstance(one, Recording):
-            kept = json_of(extra if not found else None, notes.append)
-            one = replace(one, format="langfuse", versions=True, extra=kept, notes=(*notes, *one.notes))
-            found = True
-        yield one
-    if not calls:
+    if calls:
+        yield Told(session, spans, extra, tuple(notes))
+    else:
         yield Skipped(f"trace {trace.get('id')}", "it holds no generation: no model was called in it")
+
+
+def _conversation(traces: Sequence[Told], weave: Weave) -> Iterator[Made]:
+    """What the traces tell together; the first of its threads has what else they say."""
+    notes = [note for told in traces for note in told.notes]
+    extra = traces[0].extra if len(traces) == 1 else {"traces": [told.extra for told in traces]}
+    kept = json_of(extra, notes.append)
+    for one in weave(span for told in traces for span in told.spans):
+        if isinstance(one, Recording):
+            one, kept = replace(one, format="langfuse", versions=True, extra=kept, notes=(*notes, *one.notes)), ""
+        yield one
 
 
 def _bare(observation: Mapping[str, Any]) -> dict[str, Any]:

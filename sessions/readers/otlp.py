@@ -1,7 +1,8 @@
 """Traces of an app's calls of models: OTLP as JSON, one document or one a line, and the spans that Phoenix exports.
 
 GenAI, OpenInference and OpenLLMetry attributes are read alike. Spans of one conversation are laid out in the order of
-their time; what an app resends becomes no turn twice. What has no place in a recording is counted and named.
+their time, whichever file each stands in; what an app resends becomes no turn twice. What has no place in a recording
+is counted and named.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sessions.readers.documents import documents
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
 from sessions.spans import Span, named, of_phoenix, of_request
-from sessions.threads import woven
+from sessions.threads import Weave, woven
 
 _BEGINS = re.compile(r'"(?:resourceSpans|resource_spans)"\s*:')
 _PHOENIX = re.compile(r'"(?:trace_id|span_id)"\s*:')
@@ -28,14 +29,14 @@ def looks_like(source: Source) -> bool:
     return bool(_BEGINS.search(start)) or bool('"context"' in start and _PHOENIX.search(start))
 
 
-def read(source: Source, user: str | None = None) -> Iterator[Recording | Skipped]:
+def read(*sources: Source, user: str | None = None, weave: Weave = woven) -> Iterator[Recording | Skipped]:
     """`user` overrides whose conversations these are.
 
     Raises RecordingError where no part of it is JSON of either shape.
     """
     spans: list[Span] = []
     skipped: list[Skipped] = []
-    for where, document in _documents(source.text):
+    for where, document in (found for source in sources for found in _documents(source.text)):
         try:
             for found in [document] if isinstance(document, Skipped) else _spans(document):
                 if isinstance(found, Span):
@@ -46,11 +47,11 @@ def read(source: Source, user: str | None = None) -> Iterator[Recording | Skippe
         except ValueError as error:
             skipped.append(Skipped(where, str(error), str(document)[:60]))
     if not spans and skipped:
-        raise RecordingError(f"{source.name} holds no span that can be read; {skipped[0]}")
+        raise RecordingError(f"{sources[0].name} holds no span that can be read; {skipped[0]}")
     yield from skipped
     if user:
         spans = [named(span, USER, user) for span in spans]
-    yield from woven(spans)
+    yield from weave(spans)
 
 
 def _spans(document: Any) -> Iterator[Span | Skipped]:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 from memory.errors import RecordingError
 from sessions.readers.documents import Document, documents
 from sessions.readers.source import Source
 from sessions.recording import Draft, RecordedCall, Recording, Skipped
+from sessions.spans import Span
 
 Made = Recording | Skipped
 FIRST, LAST = 1990, 2200  # years in which somebody may have talked to a model
@@ -24,7 +25,20 @@ UNITS = (1, 1_000, 1_000_000, 1_000_000_000)  # seconds, milliseconds, microseco
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def each_of(source: Source, make: Callable[[Any, str], Iterator[Made]]) -> Iterator[Made]:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one document tells of a conversation that others may go on with."""
+
+    conversation: str  # "" where it stands alone
+    spans: tuple[Span, ...]
+    extra: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+One = TypeVar("One", Recording, Told)
+
+
+def each_of(source: Source, make: Callable[[Any, str], Iterator[One | Skipped]]) -> Iterator[One | Skipped]:
     """What `make` finds in each document; one that is built otherwise than expected stops no other.
 
     Raises RecordingError where no part of the file is JSON.
@@ -79,7 +93,7 @@ def _first(raw: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((text_of(raw[name]) for name in names if raw.get(name)), "")
 
 
-def guarded(found: Document, make: Callable[[Any, str], Iterator[Made]]) -> Iterator[Made]:
+def guarded(found: Document, make: Callable[[Any, str], Iterator[One | Skipped]]) -> Iterator[One | Skipped]:
     try:
         made = list(make(found.value, found.where))
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError) as error:
@@ -87,9 +101,11 @@ def guarded(found: Document, make: Callable[[Any, str], Iterator[Made]]) -> Iter
         yield Skipped(found.where, f"no conversation: {type(error).__name__} {error}", start)
         return
     for one in made:
-        if found.cut and isinstance(one, Recording):
-            one = replace(one, notes=(*one.notes, f"the file breaks off inside it; not read: {found.cut!r}"))
-        yield one
+        yield _cut(one, found.cut) if found.cut and not isinstance(one, Skipped) else one
+
+
+def _cut(one: One, off: str) -> One:
+    return replace(one, notes=(*one.notes, f"the file breaks off inside it; not read: {off!r}"))
 
 
 def moment(value: object, note: Callable[[str], None]) -> datetime | None:

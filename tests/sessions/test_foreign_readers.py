@@ -1,6 +1,7 @@
 """Other programs' files, one section a format: what was said becomes turns, the rest stays beside them."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from memory.errors import RecordingError
 from memory.stores.sql import Store
-from sessions.importer import import_recordings
+from sessions.importer import import_recordings, weaver
 from sessions.readers import READERS, read
 from sessions.readers.documents import Document, documents
 from sessions.recording import Recording, Skipped
@@ -320,6 +321,56 @@ def test_a_history_that_each_call_resends_is_told_once_and_json_may_be_encoded_t
     assert said(one) == [("user", "Hi"), ("assistant", "Hello"), ("user", "More"), ("assistant", "Done")]
     assert (one.user, one.conversation, one.format) == ("ana", "t", "langfuse")
     assert [each["usageDetails"] for each in kept(one.extra)["observations"]] == [{"input": 7, "output": 3}] * 3
+
+
+def in_session(key: str, *calls: dict[str, Any], session: str | None = "s") -> dict[str, Any]:
+    return {"trace": {"id": key, "sessionId": session, "userId": "ana"}, "observations": [*calls]}
+
+
+HI, HELLO, MORE, DONE, LAST, BYE = (
+    {"role": role, "content": text}
+    for role, text in zip(["user", "assistant"] * 3, ["Hi", "Hello", "More", "Done", "Last", "Bye"], strict=True)
+)
+SESSION = [
+    in_session("t1", generation("a", 1, [HI], HELLO)),
+    in_session("t2", generation("b", 3, [HI, HELLO, MORE], DONE)),
+    in_session("t3", generation("c", 5, [LAST], BYE)),  # an app that sends the newest message alone
+]
+WHOLE = ["Hi", "Hello", "More", "Done", "Last", "Bye"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)], ids=["oldest first", "newest first"])
+def test_traces_of_one_session_are_one_conversation_in_one_file_and_in_several(order, tmp_path: Path):
+    traces = [SESSION[i] for i in order]
+    (tmp_path / "files").mkdir()
+    for number, trace in enumerate(traces):
+        (tmp_path / "files" / f"{number}.json").write_text(json.dumps(trace))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as packed:
+        for number, trace in enumerate(traces):
+            packed.writestr(f"{number}.json", json.dumps(trace))
+    for one in (only(traces), only(lines(*traces)), *read(tmp_path / "files"), *read(tmp_path / "all.zip")):
+        assert (one.user, one.conversation, [turn.text for turn in one.turns]) == ("ana", "s", WHOLE)
+        assert [turn.said_at.second for turn in one.turns] == [1, 2, 3, 4, 5, 6]
+        assert [told["trace"]["id"] for told in kept(one.extra)["traces"]] == [trace["trace"]["id"] for trace in traces]
+
+
+def test_a_session_s_next_file_goes_on_with_the_conversation_that_the_store_has(store: Store):
+    for n, expected in enumerate(["imported", "grown", "grown"]):
+        for status in (expected, "unchanged"):
+            reading = read(json.dumps(SESSION[n]).encode(), weave=weaver(store, old=True))
+            (one,) = import_recordings(store, reading, replay=False, remember=False).conversations
+            assert (one.conversation, one.status) == ("s", status)
+    assert [stream.turns for stream in store.streams()] == [6]
+
+
+def test_a_file_of_traces_that_breaks_off_and_one_that_is_none_stop_no_other(tmp_path: Path):
+    (tmp_path / "1.json").write_text(json.dumps(SESSION[0])[:-1])
+    (tmp_path / "2.json").write_text(json.dumps(SESSION[1]))
+    (tmp_path / "3.json").write_text("no JSON")
+    none, one = read(tmp_path, format="langfuse")
+    assert "3.json holds nothing that can be read" in none.reason
+    assert [turn.text for turn in one.turns] == WHOLE[:4]
+    assert any("breaks off" in note for note in one.notes)
 
 
 # ── all of them ───────────────────────────────────────────────────────────────────────────────────────

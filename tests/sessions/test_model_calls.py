@@ -15,7 +15,7 @@ from memory.scope import RECORDED, Scope
 from memory.stores.log import Log
 from memory.stores.sql import Store
 from memory.stores.verify import verify
-from sessions.importer import import_recordings
+from sessions.importer import import_recordings, threads_of
 from sessions.otlp_export import otlp
 from sessions.otlp_export import write as written
 from sessions.readers import read
@@ -26,7 +26,6 @@ from sessions.threads import woven
 from sessions.transcript import recording_of, redacted
 from tests.sessions.test_otlp import BEGIN, chat, only, request, span
 from tests.sessions.test_readers import HEADER, lines, recordings, turn
-from workbench.receiver import threads_of
 
 SCOPE = Scope("user", "c", RECORDED)
 

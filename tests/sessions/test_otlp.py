@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memory.errors import RecordingError
 from memory.resent import name_by
 from memory.stores.sql import Store
-from sessions.importer import import_recordings
+from sessions.importer import import_recordings, weaver
 from sessions.readers import guess, read
 from sessions.readers.source import Source
 from sessions.recording import Recording, Skipped
@@ -98,7 +98,6 @@ def test_a_history_that_is_resent_is_looked_through_for_secrets_once():
     (recording,) = [each for each in woven(spans, by=watched) if isinstance(each, Recording)]
     assert told(recording) == ["hi", "hello", "how?", "so", "ok", "bye"]
     assert max(seen.values()) == 1
-
 
 
 @given(st.permutations(CHAT), st.lists(st.sampled_from(CHAT)))
@@ -271,6 +270,22 @@ def test_a_second_import_changes_nothing_and_a_grown_file_brings_what_is_new(tmp
     assert [[(c.status, c.new_turns) for c in report.conversations] for report in reports] == [
         [("imported", 4)], [("unchanged", 0)], [("grown", 2)],
     ]  # fmt: skip
+
+
+def test_a_conversation_goes_on_from_file_to_file(tmp_path: Path):
+    """In a folder in the order of their time; one by one where the store has what came before."""
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for name, one in zip("cab", CHAT, strict=True):
+        (folder / f"{name}.json").write_bytes(request(one))
+    (together,) = read(folder)
+    assert told(together) == ["hi", "hello", "how?", "so", "ok", "bye"]
+    assert [turn.said_at for turn in together.turns] == [turn.said_at for turn in only(request(*CHAT)).turns]
+    with Store.open(tmp_path / "store") as store:
+        for expected in (["imported", "grown", "grown"], ["unchanged"] * 3):
+            reading = (read(folder / f"{name}.json", weave=weaver(store, old=True)) for name in "cab")
+            assert [import_recordings(store, one, replay=False).conversations[0].status for one in reading] == expected
+        assert [stream.turns for stream in store.streams()] == [6]
 
 
 def test_one_request_a_line_is_one_talk_and_a_broken_line_is_counted():
