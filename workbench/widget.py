@@ -8,7 +8,6 @@ or elsewhere, and draws again if it was this conversation.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import tomllib
 from collections.abc import Callable
@@ -20,7 +19,7 @@ import anywidget
 import orjson
 import traitlets
 
-from memory.errors import EngineError, NotFound
+from memory.errors import EngineError, NotFound, StoreClosed
 from memory.scope import Scope
 from memory.stores.sql import Store
 from workbench.components import collected, sources
@@ -307,7 +306,7 @@ class Following(threading.Thread):
                     seen = now
                     self._told()
                 self._stopped.wait(LOOK_S)
-        except (NotFound, sqlite3.ProgrammingError):  # the conversation was deleted, the store closed
+        except (NotFound, StoreClosed):  # the conversation was deleted, the store closed
             return
         finally:
             watch.close()

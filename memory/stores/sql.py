@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property, reduce
@@ -27,6 +28,7 @@ from memory.errors import (
     EngineError,
     NotFound,
     StaleAppend,
+    StoreClosed,
     StoreDamaged,
     StoreError,
     StoreFull,
@@ -102,7 +104,7 @@ class Store:
         self._log: Log | None = None
         self._lock = threading.Lock()
         self._mine = threading.local()  # `kept`: this thread's open connection; `joined`: its open transaction
-        self._watchers: list[Watcher] = []
+        self._watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
         self._known: dict[tuple[str, int], Knowledge] = {}  # by user and generation: thousands of facts take a while
 
     # ── open and close ────────────────────────────────────────────────────────────────────────────────
@@ -134,7 +136,7 @@ class Store:
         return store
 
     def close(self) -> None:
-        for watcher in self._watchers:
+        for watcher in list(self._watchers):
             watcher.close()
         if self._log is not None:
             self._log.close()
@@ -487,7 +489,7 @@ class Store:
     def watcher(self) -> Watcher:
         """A cheap number that changes whenever another connection commits."""
         watcher = Watcher(self.file)
-        self._watchers.append(watcher)
+        self._watchers.add(watcher)
         return watcher
 
     def sql(self, query: str, params: Sequence[Any] | dict[str, Any] = ()) -> Result:
@@ -592,16 +594,32 @@ def main_of(runs: Sequence[Stream]) -> Stream:
 
 
 class Watcher:
-    """Call it for SQLite's `data_version`: another number than before means that somebody else committed."""
+    """Call it for SQLite's `data_version`: another number than before means that somebody else committed.
+
+    Whoever looks and whoever closes the store may be two threads: a connection that is closed while a query runs on it
+    takes the whole process down.
+    """
 
     def __init__(self, file: Path) -> None:
-        self._connection = sqlite3.connect(uri_of(file, readonly=True), uri=True, check_same_thread=False)
+        self._file = file
+        self._lock = threading.Lock()
+        with translated(file):
+            self._connection: sqlite3.Connection | None = sqlite3.connect(
+                uri_of(file, readonly=True), uri=True, check_same_thread=False
+            )
 
     def __call__(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        """Raises StoreClosed once it or its store was closed."""
+        with self._lock, translated(self._file):
+            if self._connection is None:
+                raise StoreClosed(f"{self._file.parent} was closed: nothing is watched there any more")
+            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
-        self._connection.close()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
 
 
 def _schema(file: Path) -> int:

@@ -4,6 +4,8 @@ import logging
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from datetime import timedelta
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 from store_by_hand import Hand, first_line, open_hand
 
-from memory.errors import ConversationBusy, StaleAppend
+from memory.errors import ConversationBusy, StaleAppend, StoreClosed
 from memory.events import GuestLeft, StepAbandoned, StepFinished
 from memory.journal import utc_now
 from memory.scope import Scope
@@ -182,6 +184,48 @@ def test_a_watcher_sees_that_somebody_else_committed(store: Store, hand: Hand):
     assert watch() == before
     hand.start()
     assert watch() != before
+
+
+WATCHED = """
+import sys, threading
+from memory.errors import StoreClosed
+from memory.stores.sql import Store
+
+def look(watch, ended):
+    try:
+        while True:
+            watch()
+    except StoreClosed:
+        ended.append(1)
+
+ended = []
+for _ in range(40):
+    store = Store.open(sys.argv[1])
+    watches = [store.watcher() for _ in range(4)]
+    threads = [threading.Thread(target=look, args=(watch, ended)) for watch in watches]
+    for thread in threads:
+        thread.start()
+    store.close()
+    for thread in threads:
+        thread.join()
+print(len(ended))
+"""
+
+
+def test_a_store_that_is_closed_while_another_thread_watches_it_ends_the_watching_not_the_process(folder: Path):
+    Store.open(folder).close()
+    command = [sys.executable, "-c", WATCHED, folder]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "160\n", "")
+
+
+def test_a_watcher_that_was_closed_says_so(store: Store):
+    watch, other = store.watcher(), store.watcher()
+    watch.close()
+    watch.close()
+    with pytest.raises(StoreClosed, match="was closed"):
+        watch()
+    assert other() > 0
 
 
 @pytest.mark.parametrize("readonly", [True, False])
