@@ -429,10 +429,9 @@ class Log:
         return len(found)
 
     def close(self) -> None:
+        """A query that runs meanwhile, in another thread, ends well: the database lives as long as its last cursor."""
         with self._lock:
-            if self._db is not None:
-                self._db.close()
-            self._db, self._marks = None, _Marks()
+            self._db, self._marks = None, _Marks()  # closed by hand, it would refuse while one of its cursors works
 
     def _refreshed(self) -> duckdb.DuckDBPyConnection:
         try:

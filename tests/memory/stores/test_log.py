@@ -588,3 +588,22 @@ def test_importing_the_store_loads_no_duckdb():
     code = "import sys, memory.stores.sql, memory.stores.sync, memory.stores.verify; print('duckdb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "False\n"
+
+
+COUNTING = "SELECT count(*) FROM range(70_000) a, range(3_000) b WHERE (a.range + b.range) % 7 = 3"  # a second or two
+
+
+@pytest.mark.parametrize("taken_away", [False, True])
+def test_a_long_query_ends_well_while_another_thread_closes_the_store_or_takes_words_away(store: Store, taken_away):
+    other = LIVE.at("replay-1")
+    for scope in (LIVE, other):
+        open_hand(store, scope).talk(1)
+    with ThreadPoolExecutor(1) as pool:
+        counting = pool.submit(store.sql, COUNTING)
+        time.sleep(0.3)
+        if taken_away:
+            store.delete_run(other)
+            assert store.sql("SELECT count(*) FROM turns WHERE run = 'replay-1'").rows == [(0,)]
+        else:
+            store.close()
+        assert counting.result().rows == [(30_000_000,)]
