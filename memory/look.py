@@ -115,17 +115,22 @@ def window_now(state: State, now: Fill, words: Words) -> Window:
 
 def window_html(title: str, turn: object, seen: Any) -> str:
     """The token bar, the resident pages, the stubs; `seen` has what `Window` has."""
-    parts = [(segment.label, segment.tokens, segment.section) for segment in seen.segments]
     resident = [[p.name, f"{p.first}-{p.last}", f"{p.tokens:,}", p.state, p.title or "…"] for p in seen.pages]
     stubs = " ".join(f"<code>{show.text(s.text)}</code>" for s in seen.stubs[:60])
-    marks = {"low watermark": seen.low, "high watermark": seen.high} if seen.budget else {}
     return (
         f"<b>{show.text(title or 'window')}</b> · turn {turn} · {filled(seen.used, seen.budget)}"
-        + show.bar(parts, seen.budget or seen.used or 1, marks)
-        + f"<div style='margin:.4rem 0'>{show.legend(totals(seen.segments))}</div>"
+        + bar_html(seen)
         + show.table(["page", "turns", "tokens", "state", "about"], resident)
         + (f"<div style='margin-top:.5rem;line-height:2'>{stubs}</div>" if stubs else "")
     )
+
+
+def bar_html(seen: Any) -> str:
+    """The token bar and its legend; `seen` as for `window_html`."""
+    parts = [(segment.label, segment.tokens, segment.section) for segment in seen.segments]
+    marks = {"low watermark": seen.low, "high watermark": seen.high} if seen.budget else {}
+    bar = show.bar(parts, seen.budget or seen.used or 1, marks)
+    return bar + f"<div style='margin:.4rem 0'>{show.legend(totals(seen.segments))}</div>"
 
 
 def filled(used: int, budget: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -16,7 +17,9 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from memory.confusion import Confusion
 from memory.engine import Engine, Reply
 from memory.errors import EngineError
+from memory.look import Window, bar_html
 from memory.scope import Scope
+from memory.show import Shown, many
 from memory.stores.sql import Store
 from memory.stores.vector_source import StoredVectors
 from workbench.views import bookmarks as bookmarks_view
@@ -257,7 +260,7 @@ USAGE = """\
 %memory diagnose …      what may be the cause of a symptom, by ordered checks
 %memory sql select …    a DataFrame from the log; `%memory views` says what may be asked
 %memory open            the workbench in a frame: `wb = workbench.launch(engine)` keeps its handle
-%%turn                  say the cell's words, get the reply
+%%turn                  say the cell's words, get the reply, and the window after it
 %%conversation trip …   what the cell says to models through LiteLLM becomes a conversation: user=ana replay=off …"""
 
 
@@ -338,6 +341,25 @@ VERBS: dict[str, Callable[[Place, str], Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class Told(Shown):
+    """What a cell that talks shows."""
+
+    reply: Reply
+    window: Window  # after it
+
+    def __str__(self) -> str:
+        return self.reply.text
+
+    def __repr__(self) -> str:
+        return repr(self.reply)
+
+    def _html(self) -> str:
+        w = self.window
+        said = f"{many(len(w.pages), 'page')} in the window, {w.gone} out, {many(len(w.stubs), 'stub')}"
+        return self.reply._html() + f"<div style='margin-top:.6rem'>{said}</div>" + bar_html(w)
+
+
 @magics_class
 class WorkbenchMagics(Magics):
     """They work on the engine that the notebook calls `engine`, else on the workbench that it calls `wb`."""
@@ -376,10 +398,11 @@ class WorkbenchMagics(Magics):
     memory.__doc__ = f"Look at a conversation's memory.\n\n{USAGE}"
 
     @cell_magic
-    def turn(self, line: str, cell: str) -> Reply:
-        """Say the cell's words to `engine`; the reply shows its pages, tokens and cost."""
+    def turn(self, line: str, cell: str) -> Told:
+        """Say the cell's words to `engine`: its reply, which pages came back for it, and the window after it."""
+        engine = _engine_of(self.place)
         try:
-            return _engine_of(self.place).say(cell.strip())
+            return Told(engine.say(cell.strip()), engine.window)
         except EngineError as error:
             raise UsageError(f"{type(error).__name__}: {error}") from error
 

@@ -120,8 +120,13 @@ def test_without_an_engine_it_says_what_is_missing_and_a_workbench_will_do(engin
         magics.turn("", "A looker says nothing.")
 
 
-def test_a_cell_is_said(magics: WorkbenchMagics):
-    assert str(magics.turn("", "  Hello.\n")) == "All right."
+def test_a_cell_is_said_and_shows_the_reply_and_the_window_after_it(magics: WorkbenchMagics):
+    told = magics.turn("", "  Hello.\n")
+    assert str(told) == "All right."
+    assert repr(told).startswith("<Reply to step")
+    assert (told.window.turn, told.window.used) == (told.reply.turn, magics.place.window.used)
+    html = told._repr_html_()
+    assert html.index("All right.") < html.index("recalled") < html.index("in the window, ") < html.index("</i>system")
 
 
 def test_help_names_every_verb_and_stands_behind_the_question_mark():
