@@ -124,6 +124,12 @@ def test_hostile_words_run_nothing(empty_server, visit):
     expect(page.get_by_role("log", name="Messages").first).to_contain_text("<img src=x onerror=alert(1)>", timeout=SOON)
 
 
+def test_an_address_that_is_sought_becomes_no_link(server, visit):
+    page = visit(server, seek="http://qzxwvut.invalid www.qzxwvut.invalid", **ANA)
+    expect(page.get_by_text("Nothing here bears")).to_contain_text("qzxwvut.invalid", timeout=SOON)
+    expect(page.locator("a[href^='http://qzxwvut'], a[href*='www.qzxwvut']")).to_have_count(0)
+
+
 @pytest.mark.parametrize(
     "path", ["", "turn", "events", "_stcore/host-config", "app/static/inter-latin-wght-normal.woff2", "?token=guess"]
 )

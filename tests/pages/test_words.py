@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from workbench.views.feed import KINDS
-from workbench.words import LANGUAGES, Words, language_of, visible, zone_of
+from workbench.words import LANGUAGES, WORD_JOINER, Words, escaped, language_of, visible, zone_of
 
 ROOT = Path(workbench.__file__).parent.parent
 LOOSE = re.compile(r"missing\.|done\.")
@@ -83,6 +83,15 @@ def test_what_steers_a_terminal_or_the_direction_becomes_visible():
 
 def test_a_long_text_is_cut_and_says_so():
     assert visible("x" * 1_000_000, 10) == "xxxxxxxxxx… (+999,990)"
+
+
+@pytest.mark.parametrize("address", ["http://a.example/x", "HTTPS://a.example", "www.a.example", "ana@a.example"])
+def test_an_address_in_foreign_words_becomes_no_link(address: str):
+    found_in_read_words = re.compile(r"https?://|www(?=\.)|[-.\w+]+@[-\w]+(?:\.[-\w]+)+", re.IGNORECASE)
+    assert found_in_read_words.search(address)
+    read = re.sub(r"\\(.)", r"\1", escaped(f"see {address} now"))
+    assert not found_in_read_words.search(read)
+    assert read.replace(WORD_JOINER, "") == f"see {address} now"
 
 
 def test_a_reason_of_the_log_is_told_in_the_readers_language():

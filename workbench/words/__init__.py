@@ -24,6 +24,9 @@ PHRASES: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {"zh": zh.PHRASES}
 DEFAULT = "en"
 _STEERING = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 BIDI = {chr(c): f"⟨{unicodedata.name(chr(c)).title()}⟩" for c in _STEERING}
+WORD_JOINER = "\u2060"  # as wide as nothing
+# Where an address is found in words that are already read, so that a backslash is too late (mdast-util-gfm-autolink).
+_LINKED = re.compile(r"https?:(?=//)|www(?=\.)|@", re.IGNORECASE)
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f" + "".join(BIDI) + "]")
 
 
@@ -38,8 +41,8 @@ def visible(text: str, most: int = 2_000) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text for a place that reads Markdown: nothing in it is markup."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~:$])", r"\\\1", text)
+    """Text for a place that reads Markdown: nothing in it is markup, and no address in it becomes a link."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~:$])", r"\\\1", _LINKED.sub(rf"\g<0>{WORD_JOINER}", text))
 
 
 def _control(code: int) -> str:
