@@ -266,8 +266,7 @@ def _anew(store: Store, why: str) -> Drained:
 def _drain(store: Store) -> Drained:
     file = store.path / LOG_FILE
     new = not file.exists()
-    with closing(duckdb.connect(str(file))) as db:
-        db.execute("SET TimeZone = 'UTC'")
+    with closing(_connect(file)) as db:
         if new:
             db.execute("BEGIN")
             _create(db, store.generation())
@@ -291,7 +290,7 @@ def _opened(store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
     with derived_lock(store.path, READING_WAIT_S) as ours:
         if not ours and os.access(store.path, os.W_OK):
             raise StoreLocked(f"another process writes {LOG_FILE} for more than {READING_WAIT_S:g} s; try again")
-        with closing(duckdb.connect(str(store.path / LOG_FILE), read_only=True)) as db:
+        with closing(_connect(store.path / LOG_FILE, read_only=True)) as db:
             yield db
 
 
@@ -519,8 +518,13 @@ def _worded(cell: Any, words: Callable[[str], str]) -> Any:
 
 def _in_memory() -> duckdb.DuckDBPyConnection:
     # Without replacements a name in SQL is a view, never a variable of the Python program around it.
-    db = duckdb.connect(":memory:", config={"python_enable_replacements": "false", "temp_directory": ""})
+    return _connect(":memory:", config={"python_enable_replacements": "false", "temp_directory": ""})
+
+
+def _connect(place: str | Path, **options: Any) -> duckdb.DuckDBPyConnection:
+    db = duckdb.connect(str(place), **options)
     db.execute("SET TimeZone = 'UTC'")
+    db.execute("SET enable_progress_bar = false")  # after two seconds it would print into the output of whoever asks
     return db
 
 
@@ -539,8 +543,7 @@ def _whole_events(store: Store, upto: int) -> Iterator[pa.Table]:
     """From the file, which is several times faster; from SQLite where it cannot be had."""
     file, after = store.path / LOG_FILE, 0
     try:
-        with closing(duckdb.connect(str(file), read_only=True)) as source:
-            source.execute("SET TimeZone = 'UTC'")
+        with closing(_connect(file, read_only=True)) as source:
             whole = source.sql("SELECT * FROM raw.event WHERE seq <= $upto ORDER BY seq", params={"upto": upto})
             for part in whole.to_arrow_reader(BATCH):
                 yield pa.Table.from_batches([part])

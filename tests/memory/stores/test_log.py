@@ -539,6 +539,11 @@ def test_a_bad_query_says_what_is_wrong(talked: Store, sql: str, told: str):
     assert talked.sql("SELECT count(*) > 0 FROM events").rows == [(True,)]
 
 
+def test_a_slow_query_prints_nothing_of_its_own(store: Store):
+    """DuckDB shows a bar on standard output after two seconds, amid what a script or `--json` prints."""
+    assert store.sql("SELECT current_setting('enable_progress_bar')").rows == [(False,)]
+
+
 @pytest.mark.parametrize(
     "sql",
     ["SELECT 1", "WITH a AS (SELECT 1) FROM a", "FROM turns LIMIT 1", "DESCRIBE turns", "SHOW TABLES", "VALUES (1)",
