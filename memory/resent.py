@@ -66,7 +66,10 @@ def read(messages: Sequence[Any]) -> tuple[str, tuple[Said, ...]]:
     plain = [_plain(message, nth) for nth, message in enumerate(messages)]
     first = next((i for i, m in enumerate(plain) if m.get("role") not in SYSTEM), len(plain))
     system = [_text(m.get("content"), nth) for nth, m in enumerate(plain[:first])]
-    said = tuple(_said(m, first + nth) for nth, m in enumerate(plain[first:]))
+    heard = [_said(m, first + nth) for nth, m in enumerate(plain[first:])]
+    if heard and heard[-1] is None:
+        raise BadMessage(f"message {len(plain) - 1} is empty: a message needs words")
+    said = tuple(filter(None, heard))
     if not said:
         raise BadMessage("messages hold nothing that was said: add the user's message")
     if said[-1].role == "assistant":
@@ -81,7 +84,8 @@ def _plain(message: Any, nth: int) -> Mapping[str, Any]:
     return dumped
 
 
-def _said(message: Mapping[str, Any], nth: int) -> Said:
+def _said(message: Mapping[str, Any], nth: int) -> Said | None:
+    """None for one that says nothing: a reply that came empty comes again with every later call."""
     role = message.get("role")
     if role in SYSTEM:
         role = "system"
@@ -95,7 +99,7 @@ def _said(message: Mapping[str, Any], nth: int) -> Said:
         raise BadMessage(f"message {nth} is a tool's result and names no tool_call_id")
     text = _text(message.get("content"), nth)
     if not text.strip() and not calls and not answers:
-        raise BadMessage(f"message {nth} is empty: a message needs words")
+        return None
     return Said(text, role, speaker=str(message.get("name") or "") if role == "user" else "", calls=calls,
                 answers=answers)  # fmt: skip
 

@@ -152,6 +152,19 @@ def test_what_is_no_history_of_words_is_refused(messages, says):
         resent.read(messages)
 
 
+@pytest.mark.parametrize("empty", [None, "", " \n", []])
+def test_a_message_without_words_is_passed_over_wherever_it_stands_but_last(empty):
+    """A reply that once came empty would end the conversation for ever, for every later call brings it again."""
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    asked = {"role": "user", "content": "How are you?"}
+    for at, role in enumerate(("user", "assistant", "system")):
+        holed = [*said[:at], {"role": role, "content": empty}, *said[at:], asked]
+        assert resent.read(holed)[1] == resent.read([*said, asked])[1]
+    assert resent.read([*said, {"role": "assistant"}, asked])[1] == resent.read([*said, asked])[1]
+    with pytest.raises(BadMessage, match="message 2 is empty"):
+        resent.read([*said, {"role": "user", "content": empty}])
+
+
 def test_a_conversation_without_a_name_is_known_by_its_first_message():
     one, other = [Said("Hi"), Said("Hello", "assistant")], [Said("Ho")]
     assert resent.name_of(one) == resent.name_of(one[:1]) != resent.name_of(other)
