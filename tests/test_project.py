@@ -128,6 +128,31 @@ def test_every_file_of_the_core_is_under_its_import_contract():
     assert set(core["source_modules"]) == files - joins
 
 
+ARGUMENTS = {"read_text": 1, "write_text": 2, "open": 3, "fdopen": 4}  # so many name the encoding by their place
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_no_file_is_read_or_written_in_the_machine_s_own_encoding(folder: str):
+    """Windows and LANG=C have others than UTF-8: there æ becomes Ã¦, and Chinese an error."""
+    calls = [
+        (file, node)
+        for file in modules(folder)
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+    assert [f"{file.relative_to(ROOT)}:{call.lineno}" for file, call in calls if leaves_encoding_open(call)] == []
+
+
+def leaves_encoding_open(call: ast.Call) -> bool:
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if len(call.args) >= ARGUMENTS.get(name, 0) or any(each.arg == "encoding" for each in call.keywords):
+        return False
+    if name in ("read_text", "write_text"):
+        return True
+    modes = [each.value for each in call.args if isinstance(each, ast.Constant)]
+    return any(re.fullmatch(r"[rwax]t?\+?", str(mode)) for mode in modes)  # stores and addresses are opened, too
+
+
 @pytest.mark.parametrize("folder", PACKAGES)
 def test_no_test_folder_shadows_a_package(folder: str):
     assert not (ROOT / "tests" / folder / "__init__.py").exists()

@@ -36,7 +36,8 @@ def collected() -> Iterator[dict[str, dict[str, Any]]]:
 def sources(folder: str) -> tuple[str, str]:
     """The CSS and JavaScript of a part, with what stands before every part's own."""
     css, js = (
-        (HERE / "base" / name).read_text() + (HERE / folder / name).read_text() for name in ("part.css", "part.js")
+        "".join((HERE / place / name).read_text("utf-8") for place in ("base", folder))
+        for name in ("part.css", "part.js")
     )
     return css, js
 
