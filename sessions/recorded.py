@@ -58,6 +58,7 @@ BRANCH = "~"  # between a conversation's name and the number of one that goes on
 ROLES = {"developer": "system", "function": "tool"}  # other names for ours
 OPEN = 100  # conversations whose turns are kept in memory, and how far back an unnamed one is looked for
 SURE = 2  # messages of an unnamed conversation's end that say that a call belongs to it
+MOST_UNDER_WAY = 10_000  # calls whose end is waited for
 QUIET_S = 2.0  # without a call, before replays are brought up to date
 SHARE = 20  # a replay is made again after a silence of so many times what it took
 TROUBLE = (EngineError, OSError, *UNREADABLE)
@@ -71,7 +72,7 @@ class Status(Shown):
     recorded: int  # in the store
     failed_calls: int  # of those: calls that the provider failed
     waiting: int  # ended, and not yet in the store
-    under_way: int  # begun, and no end heard of: they still run, or nobody read their stream to the end
+    under_way: int  # begun (the newest 10,000), no end heard of: they run, or nobody read their stream to the end
     repeated: int  # heard of before
     dropped: int  # the queue was full
     lost: int  # could not be read or written: `trouble` says why
@@ -171,7 +172,7 @@ class Recorder(Ear, Shown):
         self._settings = resolved((settings or Settings()).but(**changes)) if replay else None
         self._queue: queue.Queue[CallMade | None] = queue.Queue(waiting)
         self._counts, self._changed = _Counts(), threading.Condition()
-        self._under_way: set[str] = set()
+        self._under_way: dict[str, None] = {}  # in the order in which they began
         self._heard: set[str] = set()  # tokens of self-tests
         self._tapes: OrderedDict[Scope, Tape] = OrderedDict()
         self._stale: dict[Scope, Tape] = {}  # their replay is behind
@@ -187,7 +188,9 @@ class Recorder(Ear, Shown):
 
     def began(self, call_id: str) -> None:
         with self._changed:
-            self._under_way.add(call_id)
+            self._under_way[call_id] = None
+            if len(self._under_way) > MOST_UNDER_WAY:
+                del self._under_way[next(iter(self._under_way))]
 
     def made(self, call: CallMade) -> None:
         """Put it into the queue; where that is full it is dropped, and counted."""
@@ -222,7 +225,7 @@ class Recorder(Ear, Shown):
 
     def _ended(self, call_id: str) -> None:
         with self._changed:
-            self._under_way.discard(call_id)
+            self._under_way.pop(call_id, None)
             self._changed.notify_all()
 
     def _note_lost(self, why: str) -> None:
@@ -409,7 +412,7 @@ class Recorder(Ear, Shown):
         until = time.monotonic() + timeout_s
         with self._changed:
             begun = set(self._under_way)
-            whole = self._changed.wait_for(lambda: not begun & self._under_way, timeout_s)
+            whole = self._changed.wait_for(lambda: begun.isdisjoint(self._under_way), timeout_s)
             accepted = self._counts.accepted
             whole &= self._changed.wait_for(lambda: self._counts.done >= accepted, max(0.0, until - time.monotonic()))
         self._bring_replays()

@@ -125,7 +125,8 @@ class Utterance:
         self.reply += piece
 
 
-_UNDER_WAY: dict[tuple[str, str, str], Utterance] = {}
+_UNDER_WAY: dict[tuple[str, str, str], Utterance] = {}  # and what ended, until somebody looks at it
+MOST_ENDED = 100
 
 
 def _key(store: Store, user: str, conversation: str) -> tuple[str, str, str]:
@@ -144,6 +145,8 @@ def say_aloud(text: str, user: str, conversation: str) -> None:
         return
     stream = store.stream(Scope(user, conversation, LIVE))
     said = Utterance(text, stream.version if stream else 0)
+    for old in [key for key, each in [*_UNDER_WAY.items()] if each.done][:-MOST_ENDED]:
+        _UNDER_WAY.pop(old, None)
     _UNDER_WAY[_key(store, user, conversation)] = said
     threading.Thread(target=_speak, args=(said, store, user, conversation), name="workbench-step", daemon=True).start()
 

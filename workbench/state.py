@@ -318,15 +318,20 @@ def _overview(store: Store, seq: int, generation: int) -> OverviewView:
     return overview_view.overview(store, _counts)
 
 
-_COUNTED: dict[tuple[str, int], tuple[int, Counted]] = {}  # by store and run: its version then, and what it held
+_COUNTED: dict[str, dict[int, tuple[int, Counted]]] = {}  # by store, of each of its runs: its version, what it held
+MOST_STORES = 4
 
 
 def _counts(store: Store, streams: Sequence[Stream]) -> dict[int, Counted]:
+    """What each of the store's runs holds; only those that moved are counted, and one that is gone is kept no more."""
     path = str(store.path)
-    moved = [s for s in streams if _COUNTED.get((path, s.id), (-1, None))[0] != s.version]
-    found = census.counted(store, moved)
-    _COUNTED.update({(path, s.id): (s.version, found[s.id]) for s in moved})
-    return {s.id: _COUNTED[path, s.id][1] for s in streams}
+    known = _COUNTED.pop(path, {})
+    found = census.counted(store, [s for s in streams if known.get(s.id, (-1, None))[0] != s.version])
+    now = {s.id: (s.version, found[s.id]) if s.id in found else known[s.id] for s in streams}
+    _COUNTED[path] = now
+    for old in [*_COUNTED][:-MOST_STORES]:
+        _COUNTED.pop(old, None)
+    return {number: held for number, (_, held) in now.items()}
 
 
 def users(view: OverviewView, names: Sequence[str]) -> tuple[UserRow, ...]:

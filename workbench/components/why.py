@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
@@ -19,7 +20,8 @@ from workbench.views.why import Example, WhyView
 from workbench.words import Words, escaped, visible
 
 MOST = 300  # characters of what is asked
-DONE = "_why_done"  # session: what was worked out for this reader
+DONE = "_why_done"  # session: what was worked out for this reader last
+MOST_DONE = 100
 
 
 def asked() -> tuple[str, str]:
@@ -85,10 +87,11 @@ def diagnosed(here: Place, say: Words) -> WhyView | None:
 @contextmanager
 def _working(what: tuple[object, ...], say: Words) -> Iterator[None]:
     """A sign of work where this reader asks it for the first time; a kept answer must not move what is clicked."""
-    done: set[tuple[object, ...]] = st.session_state.setdefault(DONE, set())
+    done: deque[tuple[object, ...]] = st.session_state.setdefault(DONE, deque(maxlen=MOST_DONE))
     with nullcontext() if what in done else st.spinner(say("why.working"), show_time=True):
         yield
-    done.add(what)
+    if what not in done:
+        done.append(what)
 
 
 def answer(view: WhyView, say: Words) -> None:

@@ -113,6 +113,17 @@ def test_a_stream_that_nobody_read_to_the_end_is_told_as_under_way(server, store
         heard.close(0.1)
 
 
+def test_streams_that_nobody_ever_reads_to_the_end_are_not_kept_for_ever(store, monkeypatch):
+    monkeypatch.setattr("sessions.recorded.MOST_UNDER_WAY", 3)
+    with recorder(store, replay=False) as heard:
+        for number in range(10):
+            heard.began(f"call-{number}")
+        assert heard.status.under_way == 3
+        for number in range(10):
+            heard.lost(f"call-{number}", "no end")
+        assert heard.status.under_way == 0
+
+
 def test_an_engine_in_the_same_process_is_not_recorded_twice(server, store, litellm):
     with recorder(store, replay=False) as heard:
         complete("openai/test", [{"role": "user", "content": "Hello."}], options=server.options)
