@@ -16,7 +16,6 @@ from memory.errors import ContextOverflow, ModelCut, ModelError
 from memory.events import ModelCalled, ModelFailed
 from memory.models.backoff import Backoff, persistent
 from memory.models.chat import Answer, ToolCall, complete
-from memory.redaction import clean
 from memory.settings import Settings, by_task
 from memory.turns import Call
 
@@ -121,7 +120,7 @@ def note_failure(pager: Pager, round_: int, llm: str, failure: Failure, task: st
             round=round_,
             llm=llm,
             error=type(error).__name__,
-            message=clean(str(error)),
+            message=pager.without_secrets(str(error)),  # some providers repeat the key
             partial=pager.said(partial) if partial else 0,
             task=task,
             attempt=failure.attempt,

@@ -246,7 +246,7 @@ class LongTerm(Shown):
 
         def decide(k: Knowledge) -> list[Body]:
             text_id = self.journal.said(self.redacted(raw)) if raw else 0
-            line = (Outcome("failed", reason),)
+            line = (Outcome("failed", self.redacted(reason)),)
             return [TurnRemembered(heard.conversation, heard.turn, by, line, seen, self.clock(), text_id, whole=False)]
 
         self.commit(decide)

@@ -278,7 +278,7 @@ class Pager:
     def _note_unmeant(self) -> None:
         error, self._unmeant = self._unmeant, None
         if error is not None:
-            self.add(ModelFailed(0, EMBEDDER, type(error).__name__, clean(str(error)), task="boundary"))
+            self.add(ModelFailed(0, EMBEDDER, type(error).__name__, self.without_secrets(str(error)), task="boundary"))
 
     def _turns(self, said: Said, cap: int) -> list[Turn]:
         """The turn, in as many pieces of at most `cap` tokens as its length needs."""
@@ -341,6 +341,10 @@ class Pager:
         if removed:
             self.add(TextRedacted(text_id, removed))
         return text_id
+
+    def without_secrets(self, words: str) -> str:
+        """As a record may hold them."""
+        return self.redactor(clean(words))[0]
 
     def mark(self, turn: int, important: bool = True, by: str = "user") -> None:
         """The user marks a message: its page gets a bookmark of high weight, at once; or takes the mark back."""

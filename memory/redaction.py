@@ -53,10 +53,11 @@ SECRET_NAME = re.compile(
     re.I,
 )
 GIVEN = re.compile(r"(?=[^\s\d]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'&;,<>(){}\[\]$\\]{8,}")
-# In groups as on the card, or in one; what follows may be its date or its code, and is no part of it.
+# In groups as on the card, also where JSON spells out the space between them, or in one; what follows may be its date
+# or its code, and is no part of it.
 CARD = re.compile(
     r"[2-6](?<!\d[2-6])(?<!\d\.[2-6])"
-    r"\d{3}(?:([ .\u00a0-])(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|\d{9,15})([ -]\d{3})?(?!\d|\.\d)"
+    r"\d{3}(?:([ .\u00a0-]|\\u00a0)(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|\d{9,15})([ -]\d{3})?(?!\d|\.\d)"
 )
 MAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}"
@@ -151,7 +152,7 @@ def _cards(text: str) -> Iterator[Span]:
     for found in CARD.finditer(text):
         whole, tail = found[0], found[2] or ""
         for number in (whole, whole.removesuffix(tail)):
-            if _luhn([int(c) for c in number if c.isdigit()]):
+            if _luhn([int(c) for c in number.replace("\\u00a0", "") if c.isdigit()]):
                 yield found.start(), found.start() + len(number)
                 break
 

@@ -31,7 +31,7 @@ from memory.events import (
     TextRedacted,
     TurnMarked,
 )
-from memory.redaction import Redact, clean, redact
+from memory.redaction import SECRET_NAME, Redact, clean, redact
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from memory.turns import MESSAGE_TOKENS, Call, Turn, Words
@@ -87,17 +87,20 @@ def redacted(recording: Recording, by: Redact = redact) -> Recording:
 
 
 def _without_secrets(extra: str, by: Redact) -> tuple[str, Counter[str]]:
-    """JSON text with each of its texts as a store would keep it: numbers are no card's, and it stays JSON."""
+    """JSON text with each of its texts as a store would keep it: numbers are no card's, and it stays JSON.
+
+    A text that stands under `password` is one, as it would be in a sentence.
+    """
     counts: Counter[str] = Counter()
 
-    def kept(value: Any) -> Any:
+    def kept(value: Any, name: str = "") -> Any:
         if isinstance(value, str):
-            text, removed = by(clean(value))
+            text, removed = by(name + clean(value))
             counts.update(removed)
-            return text
+            return text.removeprefix(name)
         if isinstance(value, dict):
-            return {key: kept(each) for key, each in value.items()}
-        return [kept(each) for each in value] if isinstance(value, list) else value
+            return {kept(key): kept(each, f"{key}=" * bool(SECRET_NAME.search(key))) for key, each in value.items()}
+        return [kept(each, name) for each in value] if isinstance(value, list) else value
 
     if not extra:
         return "", counts

@@ -23,6 +23,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from memory.errors import EngineError, NotFound, StaleAppend, StoreError
 from memory.events import BookmarkMade, PageClosed
+from memory.redaction import clean
 from memory.scope import Scope
 from memory.show import Shown, rows
 from memory.stores.embedded import BATCH, check_same, embedded, maker
@@ -214,7 +215,7 @@ def fail_along(connection: Connection, store: Store, job: Job, keys: Iterable[in
     """Jobs of the same kind and run that wait stand as failed too, for this one's answer was about these as well."""
     mine = (JOB.c[name] == value for name, value in _of(job.scope).items())
     waiting = update(JOB).where(JOB.c.state == QUEUED, JOB.c.kind == job.kind, JOB.c.key.in_(map(str, keys)), *mine)
-    connection.execute(waiting.values(state=FAILED, reason=reason, ended_us=to_us(store.clock())))
+    connection.execute(waiting.values(state=FAILED, reason=_kept(store, reason), ended_us=to_us(store.clock())))
 
 
 def failed(store: Store, job: Job, reason: str, *, for_good: bool = False) -> bool:
@@ -287,11 +288,16 @@ def _write_end(
 ) -> None:
     now = store.clock()
     ended = connection.exec_driver_sql(END, {
-        "state": state, "due": to_us(now + timedelta(seconds=delay_s)), "reason": reason, "untried": untried,
-        "ended": to_us(now) if state in (DONE, FAILED) else 0, "id": job.id, "owner": job.owner,
+        "state": state, "due": to_us(now + timedelta(seconds=delay_s)), "reason": _kept(store, reason),
+        "untried": untried, "ended": to_us(now) if state in (DONE, FAILED) else 0, "id": job.id, "owner": job.owner,
     })  # fmt: skip
     if not ended.rowcount:
         raise StaleAppend(f"{job} was taken over by another worker, or deleted; nothing was written")
+
+
+def _kept(store: Store, reason: str) -> str:
+    """What a provider says of a failure may repeat the key."""
+    return store.redactor(clean(reason))[0]
 
 
 def _give_back(store: Store) -> None:

@@ -420,6 +420,13 @@ def test_an_error_with_odd_characters_can_still_be_written_down(filled):
     assert events(filled, "ModelFailed")[-1].message == "it said \ufffd"
 
 
+def test_a_key_that_a_provider_repeats_in_its_error_is_not_kept(filled):
+    filled.model.act = raising(ModelError("Incorrect API key provided: sk-" + "a1B2" * 8))
+    with pytest.raises(ModelError):
+        filled.say("Hello?")
+    assert events(filled, "ModelFailed")[-1].message == "Incorrect API key provided: [api key removed]"
+
+
 def test_a_reader_of_the_stream_that_fails_abandons_the_step(filled):
     def reader(text):
         raise BrokenPipeError

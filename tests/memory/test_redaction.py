@@ -29,6 +29,7 @@ SECRETS_BY_EXAMPLE = {
     "amex": ("3782 822463 10005", "card number"),
     "card with dots": ("4111.1111.1111.1111", "card number"),
     "card with hard spaces": ("4111\u00a01111\u00a01111\u00a01111", "card number"),
+    "card with hard spaces in JSON": (r"4111\u00a01111\u00a01111\u00a01111", "card number"),
     "aws for a while": ("ASIA" + "ABCD1234" * 2, "api key"),
     "google oauth": ("ya29." + "a1B2" * 10, "api key"),
     "google client": ("GOCSPX-" + "a1B2" * 7, "api key"),

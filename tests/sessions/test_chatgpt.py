@@ -166,13 +166,21 @@ def test_all_odd_conversations_come_into_a_store_once_and_another_of_one_name_st
 
 def test_what_the_file_says_beyond_turns_comes_back_from_the_store_without_secrets(store: Store):
     key = "sk-" + "a1B2" * 8
-    read_in = only(HELLO, node("ua", "u", "assistant", "Nice!", metadata={"header": key, "card": 4111111111111111}))
+    beyond = {"header": key, "card": 4111111111111111, "db": {"password": "hunter2hunter2", "tokens": ["a1b2c3d4e5"]}}
+    read_in = only(
+        HELLO, node("ua", "u", "assistant", "Nice!", metadata={**beyond, key: {"api_key": ["hunter2hunter2"]}})
+    )
     report = import_recordings(store, [read_in], replay=False)
     back = recording_of(store, store.streams()[0].scope)
     metadata = kept(back.turns[1].extra)["metadata"]
-    assert metadata == {"header": "[api key removed]", "card": 4111111111111111}
+    assert metadata == {
+        "header": "[api key removed]",
+        "card": 4111111111111111,
+        "db": {"password": "[password removed]", "tokens": ["a1b2c3d4e5"]},
+        "[api key removed]": {"api_key": ["[password removed]"]},
+    }
     assert back.extra == read_in.extra
-    assert report.conversations[0].redacted == {"api key": 1}
+    assert report.conversations[0].redacted == {"api key": 2, "password": 2}
 
 
 def test_a_conversation_that_its_owner_wants_forgotten_teaches_nothing(store: Store):

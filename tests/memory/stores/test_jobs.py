@@ -141,7 +141,7 @@ def test_a_failed_job_comes_again_later_and_later_and_then_stands_as_failed(fold
         open_hand(store, LIVE).start()
         enqueue(store, "note", LIVE, "p1")
         while job := claim(store, ["note"]):
-            again = failed(store, job, f"no answer, try {job.tries}")
+            again = failed(store, job, f"no answer to sk-{'a1B2' * 8}, try {job.tries}")
             due = jobs(store)[0].due_at
             waits.append((due - clock.now).total_seconds())
             assert again == (job.tries < queue.TRIES)
@@ -151,7 +151,7 @@ def test_a_failed_job_comes_again_later_and_later_and_then_stands_as_failed(fold
         assert waits[1] == 2 * waits[0]
         assert len(waits) == queue.TRIES
         (job,) = jobs(store, state="failed")
-        assert job.reason == "no answer, try 6"
+        assert job.reason == "no answer to [api key removed], try 6"
         retry(store, job.id)
         assert claim(store, ["note"]).tries == 1
         with pytest.raises(NotFound, match="no failed job has the number 99"):
