@@ -20,6 +20,7 @@ from memory.knowledge import Knowledge
 from memory.pager import Said
 from memory.reach import words_of
 from memory.recalls import Request
+from memory.recollect import FactFinder
 from memory.rehearsal import Rehearsal
 from memory.scope import LIVE, Scope
 from memory.state import State
@@ -44,6 +45,7 @@ class Case:
     vectors: VectorSource | None = field(repr=False)
     recalls: tuple[Request, ...] = ()
     finder: Finder | None = field(default=None, repr=False)  # of `before`, where many cases share it
+    facts: FactFinder | None = field(default=None, repr=False)  # of `knowledge`, likewise
 
     def words(self, text: int) -> str:
         return self.texts[text]
@@ -66,7 +68,7 @@ class Case:
         return Rehearsal(
             self.before, said, self.words, now=self.now, conversation=self.scope.conversation, vectors=self.vectors,
             knowledge=self.knowledge if self.scope.run == LIVE else None, recalls=self.recalls,
-            finder=self.finder,
+            finder=self.finder, facts=self.facts,
         )  # fmt: skip
 
     @cached_property

@@ -60,14 +60,15 @@ class Rehearsal:
         knowledge: Knowledge | None = None,
         recalls: Sequence[Request] = (),
         finder: Finder | None = None,
+        facts: FactFinder | None = None,
     ) -> None:
         """`words` are those of the conversation and of facts; `knowledge` None: no facts come, as in a replay.
 
-        `finder` of the state before: whoever rehearses many messages there makes it once.
+        `finder` of the state before, `facts` of what is known: whoever rehearses many messages there makes them once.
         """
         self.knowledge, self.conversation, self.now = knowledge, conversation, now
         self.vectors = None if vectors is None else Asked(vectors)
-        self.facts = FactFinder(words)
+        self.facts = facts or FactFinder(words)
         self._recalls = tuple(recalls)
         journal = MemoryJournal(before, words, lambda: now)
         meaning = None if self.vectors is None else self.vectors.question

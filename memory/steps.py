@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import TypeVar
 
 from memory.events import Body, Event, FactsPlaced, MessageReceived, MessageReplied, PromptAssembled
-from memory.prompt import Message
 from memory.turns import Turn
 
 B = TypeVar("B", bound=Body)
@@ -115,16 +114,16 @@ def places(step: Step, holding: Callable[[int], bool]) -> list[Place]:
 def _places(
     prompt: PromptAssembled, holding: Callable[[int], bool], own: Collection[int], facts: list[int]
 ) -> Iterator[Place]:
-    for row in prompt.messages:
-        message = Message.of_row(row)
-        if message.section not in READ:
+    # A row as Message.of_row reads it; hundreds of questions look through hundreds of them, and a slider waits.
+    for _, section, page, _, _, _, *parts in prompt.messages:
+        if section not in READ:
             continue
-        for nth, part in enumerate(message.parts):
+        for nth, part in enumerate(parts):
             if part not in own and holding(part):
-                yield Place(message.section, part, message.page, _fact(message, nth, facts))
+                yield Place(section, part, page, _fact(section, nth, facts))
 
 
-def _fact(message: Message, nth: int, facts: list[int]) -> int:
+def _fact(section: str, nth: int, facts: list[int]) -> int:
     """In the section of facts each has two parts after the opening: its name and its words (known.py)."""
     place = (nth - 1) // 2
-    return facts[place] if message.section == "facts" and 0 <= place < len(facts) else 0
+    return facts[place] if section == "facts" and 0 <= place < len(facts) else 0

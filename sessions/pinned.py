@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +33,7 @@ from memory.pager import Pager
 from memory.prompt import Message
 from memory.reach import holding
 from memory.recalls import Request
+from memory.recollect import FactFinder
 from memory.rehearsal import Rehearsed
 from memory.scope import LIVE, Scope
 from memory.settings import Settings
@@ -265,10 +266,16 @@ def between(store: Store, before: Replay, after: Replay) -> tuple[Moved, ...]:
     """The questions pinned onto this conversation, asked in both replays of it."""
     recording = before.recording
     asked = of_conversation(read(file_of(store)), recording.user, recording.conversation)
-    one, other = (
-        run(store, asked, settings=each.settings, again=lambda *_, each=each: each) for each in (before, after)
-    )
-    return tuple(Moved(*all_) for all_ in zip(asked, one, other, strict=True))
+    return moved(asked, *(asked_in(store, each, asked) for each in (before, after)))
+
+
+def asked_in(store: Store, replayed: Replay, asked: Iterable[Pinned]) -> list[Outcome]:
+    """These questions, as if the conversation had been held as in this replay of it."""
+    return run(store, asked, settings=replayed.settings, again=lambda *_: replayed)
+
+
+def moved(asked: Iterable[Pinned], before: Iterable[Outcome], after: Iterable[Outcome]) -> tuple[Moved, ...]:
+    return tuple(Moved(*all_) for all_ in zip(asked, before, after, strict=True))
 
 
 def winning(
@@ -349,7 +356,8 @@ class _Desk:
                 case = self._apart(case, settings if self.settings or self.changes else case.before.settings)
             elif self.settings is not None or self.changes:
                 case = self._under(case, scope, settings, asked.turn)
-            self._cases[key] = replace(case, finder=Finder.of(case.before, case.words, self.vectors))
+            finder = Finder.of(case.before, case.words, self.vectors)
+            self._cases[key] = replace(case, finder=finder, facts=FactFinder(case.words))
         return self._cases[key]
 
     def _apart(self, case: Case, settings: Settings) -> Case:
@@ -375,23 +383,23 @@ class _Desk:
 
 def judged(asked: Pinned, case: Case, done: Rehearsed) -> Outcome:
     """By the last prompt of the rehearsed step."""
+    held = _evidence(asked, case, done)
     if asked.kind == IRRELEVANT:
         fell = _brought(asked, done)
     else:
-        fell = _missing(asked, case, done) or (_stale if asked.kind == UPDATE else _forbidden)(asked, done)
-    return _outcome(asked, fell, case, done)
+        fell = _missing(asked, case, done, held) or (_stale if asked.kind == UPDATE else _forbidden)(asked, done)
+    return _outcome(asked, fell, done, len(held))
 
 
 def _outcome(
-    asked: Pinned, fell: tuple[str, str] | None, case: Case | None = None, done: Rehearsed | None = None
+    asked: Pinned, fell: tuple[str, str] | None, done: Rehearsed | None = None, evidence: int = 0
 ) -> Outcome:
     stage, says = fell or ("", "")
     tokens = done.step.prompts[-1].tokens if done else 0
     came = len(done.step.all(PagePagedIn)) if done else 0
-    found = len(_evidence(asked, case, done)) if case and done else 0
     return Outcome(
         asked.name, asked.question, asked.kind, asked.user, asked.conversation, fell is None, stage, says, tokens,
-        came, found, len(asked.evidence),
+        came, evidence, len(asked.evidence),
     )  # fmt: skip
 
 
@@ -399,17 +407,19 @@ def _evidence(asked: Pinned, case: Case, done: Rehearsed) -> set[int]:
     """Labelled turns whose words stand in the prompt."""
     if asked.is_apart:
         return set()
-    texts = {t.text: t.number for p in case.before.pages.values() for t in p.turns if t.number in asked.evidence}
+    texts = {
+        t.text: turn for turn in asked.evidence for p in case.before.pages_of(turn) for t in p.turns if t.number == turn
+    }
     return {texts[place.text] for place in places(done.step, texts.__contains__)}
 
 
-def _missing(asked: Pinned, case: Case, done: Rehearsed) -> tuple[str, str] | None:
+def _missing(asked: Pinned, case: Case, done: Rehearsed, held: Collection[int]) -> tuple[str, str] | None:
     """The first thing expected that no part of the prompt holds, and where the best that has it fell."""
     for words in asked.expect:
         expected = looked_for(words)
         if not places(done.step, holding(expected, done.words)):
             return _fell(replace(case, expected=expected), words)
-    lacking = sorted(set(asked.evidence) - _evidence(asked, case, done)) if not asked.expect else []
+    lacking = sorted(set(asked.evidence).difference(held)) if not asked.expect else []
     return ("ranked", f"turn {', '.join(map(str, lacking))} is not in the prompt") if lacking else None
 
 

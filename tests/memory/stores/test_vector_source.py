@@ -91,3 +91,20 @@ def test_who_looks_leaves_no_vector_behind_and_an_engine_keeps_what_it_asked(eng
 def test_without_vectors_the_default_embedder_would_make_them(store):
     assert StoredVectors(store).newest() == ("", 0)
     assert embedder_of(store) == named("")
+
+
+def test_the_vector_of_a_question_is_made_once_and_nobody_changes_it(engine, store, monkeypatch):
+    asked: list[str] = []
+
+    def embeds(texts, question):
+        asked.extend(texts if question else [])
+        return HASH.passages(texts)
+
+    counted = Embedder("counted", "counted-1", embeds)
+    monkeypatch.setattr("memory.stores.vector_source.named", lambda name: counted if name == "counted" else named(name))
+    reindex(store, counted)
+    one, other = (StoredVectors(store).question("How high is the budget?") for _ in range(2))
+    assert one is not None
+    assert (asked, (one == other).all()) == (["How high is the budget?"], True)
+    with pytest.raises(ValueError, match="read-only"):
+        one[0] = 1.0
