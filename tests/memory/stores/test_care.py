@@ -26,6 +26,7 @@ from memory.errors import (
 from memory.scope import Scope
 from memory.stores import migrations
 from memory.stores.files import FILE, LOG_FILE, refuse_network
+from memory.stores.jobs import jobs
 from memory.stores.sql import Store
 from memory.stores.sync import sync
 from memory.stores.verify import verify
@@ -170,6 +171,29 @@ def test_a_migration_runs_once_with_its_record(store: Store, folder: Path, monke
         Store.open(folder).close()
     with Store.open(folder) as again, again.read() as connection:
         assert connection.execute(text("SELECT number, name FROM migration")).all()[-1] == (3, "add_mood")
+
+
+BACK = {2: "DROP TABLE job"}  # what undoes each migration: a store as the program before it left one
+
+
+@pytest.mark.parametrize("known", range(1, len(migrations.MIGRATIONS)))
+def test_a_store_of_an_earlier_schema_opens_with_all_that_it_held(store: Store, hand: Hand, folder: Path, known: int):
+    hand.talk(2)
+    before = store.events(LIVE)
+    store.close()
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as raw:
+        for number in range(len(migrations.MIGRATIONS), known, -1):
+            raw.execute(BACK[number])
+            raw.execute("DELETE FROM migration WHERE number = ?", (number,))
+    with Store.open(folder) as again:
+        newest = len(migrations.MIGRATIONS)
+        with again.read() as connection:
+            assert migrations.applied(connection) == newest
+        assert again.events(LIVE) == before
+        assert verify(again).ok
+        assert jobs(again) == []
+        assert [copy.name.rpartition("-")[0] for copy in again.copies()] == [f"before-schema-{newest}"]
+        open_hand(again, LIVE).step("and on it goes")
 
 
 # ── damage ────────────────────────────────────────────────────────────────────────────────────────────
