@@ -57,7 +57,7 @@ GIVEN = re.compile(r"(?=[^\s\d]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'&;,<
 # or its code, and is no part of it.
 CARD = re.compile(
     r"[2-6](?<!\d[2-6])(?<!\d\.[2-6])"
-    r"\d{3}(?:([ .\u00a0-]|\\u00a0)(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|\d{9,15})([ -]\d{3})?(?!\d|\.\d)"
+    r"\d{3}(?:([ .\u00a0-]|\\{1,8}u00a0)(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})|\d{9,15})([ -]\d{3})?(?!\d|\.\d)"
 )
 MAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}"
@@ -152,7 +152,7 @@ def _cards(text: str) -> Iterator[Span]:
     for found in CARD.finditer(text):
         whole, tail = found[0], found[2] or ""
         for number in (whole, whole.removesuffix(tail)):
-            if _luhn([int(c) for c in number.replace("\\u00a0", "") if c.isdigit()]):
+            if _luhn([int(c) for c in number.replace("u00a0", "") if c.isdigit()]):
                 yield found.start(), found.start() + len(number)
                 break
 
@@ -161,6 +161,28 @@ def _phones(text: str) -> Iterator[Span]:
     for found in PHONE.finditer(text):
         if 7 <= sum(c.isdigit() for c in found[0]) <= 15 and not DATE.fullmatch(found[0].strip("()")):
             yield found.span()
+
+
+def phones_of(texts: Iterable[str]) -> Find:
+    """Phone numbers, and the digits of those in these texts, as keywords have them without their signs.
+
+    >>> redactor({"phone number": phones_of(["call +49 30 1234567"])})("49 30 1234567 or 1234567")[0]
+    '[phone number removed] or [phone number removed]'
+    """
+    said = {tuple(re.findall(r"\d+", text[start:end])) for text in texts for start, end in _phones(text)}
+    if not said:
+        return _phones
+    bare = re.compile(rf"(?<!\d)\+?(?:{'|'.join(map(_bare, sorted(said)))})(?!\d)")
+    return lambda text: _joined(sorted([*_phones(text), *(found.span() for found in bare.finditer(text))]))
+
+
+def _bare(groups: tuple[str, ...]) -> str:
+    """The number as a pattern; its beginning may be missing as long as six digits are left."""
+    pattern = ""
+    for i, group in enumerate(groups, 1):
+        piece = group + r"\D{0,3}" * (i < len(groups))
+        pattern += f"(?:{piece})?" if sum(map(len, groups[i:])) >= 6 else piece
+    return pattern
 
 
 def _luhn(digits: list[int]) -> bool:

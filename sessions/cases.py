@@ -115,7 +115,7 @@ def make_case(
     {'e-mail address': 2}
     """
     target = Path(to).expanduser().resolve()
-    by = clearing(store, personal=personal, own=own)
+    by = clearing(store, [Scope(user, name) for name in conversations], personal=personal, own=own)
     with new_file(target) as part, tempfile.TemporaryDirectory(prefix="memcase-") as place:
         made, packed = Path(place) / "store", Path(place) / "packed"
         packed.mkdir()

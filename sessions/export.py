@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.errors import NotFound, StoreError, UnknownName
-from memory.redaction import SECRETS, SHARED, Redact, Sorts, clean, redactor
+from memory.redaction import SECRETS, SHARED, Redact, Sorts, clean, phones_of, redactor
 from memory.scope import RECORDED, Scope
 from memory.show import Shown, many, rows
 from memory.stores.files import of_os
@@ -74,9 +74,12 @@ class Clearing:
         return self(text)[0]
 
 
-def clearing(store: Store, *, personal: bool = False, own: Sorts | None = None) -> Clearing:
-    """For what leaves this store: secrets, the store's own patterns, `own`, and unless `personal` mail and phone."""
-    shared: Sorts = {} if personal else SHARED
+def clearing(store: Store, scopes: Iterable[Scope], *, personal: bool = False, own: Sorts | None = None) -> Clearing:
+    """For these conversations, to leave their store: secrets, own patterns, and unless `personal` mail and phone."""
+    shared: Sorts = {}
+    if not personal:
+        texts = (text for scope in scopes for text in store.words(scope).values())
+        shared = {**SHARED, "phone number": phones_of(texts)}
     return Clearing(redactor(SECRETS, patterns_of(store.path), own or {}, shared))
 
 
@@ -103,7 +106,7 @@ def export(
     if not scopes:
         raise NotFound("there is no conversation to export")
     target = Path(to).expanduser().resolve()
-    by, turns = clearing(store, personal=personal, own=own), sum(store.require(scope).turns for scope in scopes)
+    by, turns = clearing(store, scopes, personal=personal, own=own), sum(store.require(scope).turns for scope in scopes)
     with new_file(target) as part:
         FORMATS[format](store, scopes, part, by, view)
     return Exported(str(target), format, len(scopes), turns, target.stat().st_size, dict(by.removed))

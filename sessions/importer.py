@@ -31,7 +31,16 @@ from memory.stores.sql import Store, Stream
 from sessions.recording import ModelCall, Question, RecordedTurn, Recording, Skipped
 from sessions.replay import SAVED_STEPS, replay, run_name, save
 from sessions.threads import BRANCH, Weave, woven
-from sessions.transcript import call_record, opening, question_records, recording_of, redacted, step_records, steps_of
+from sessions.transcript import (
+    as_shown,
+    call_record,
+    opening,
+    question_records,
+    recording_of,
+    redacted,
+    step_records,
+    steps_of,
+)
 
 IMPORTED, UNCHANGED, GROWN, DIFFERS, FAILED = "imported", "unchanged", "grown", "differs", "failed"
 
@@ -156,7 +165,7 @@ def import_recordings(
     skipped: list[Skipped] = []
     for found in each(recordings, "importing"):
         if isinstance(found, Skipped):
-            skipped.append(found)
+            skipped.append(as_shown(found, store.redactor))
         else:
             done.append(_import(store, found, dry_run))
     if dry_run:

@@ -35,7 +35,7 @@ from memory.redaction import SECRET_NAME, Redact, clean, redact
 from memory.scope import RECORDED, Scope
 from memory.stores.sql import Store
 from memory.turns import MESSAGE_TOKENS, Call, Turn, Words
-from sessions.recording import ModelCall, Question, RecordedCall, RecordedRecall, RecordedTurn, Recording
+from sessions.recording import ModelCall, Question, RecordedCall, RecordedRecall, RecordedTurn, Recording, Skipped
 
 Said = Callable[[str], int]  # words to their new id
 KINDS = tuple(
@@ -83,7 +83,17 @@ def redacted(recording: Recording, by: Redact = redact) -> Recording:
     questions = tuple(replace(q, question=keep(q.question), answer=keep(q.answer)) for q in recording.questions)
     title, system = keep(recording.title), keep(recording.system)
     extra = _without_secrets(recording.extra, by)[0]
-    return replace(recording, turns=turns, questions=questions, title=title, system=system, extra=extra)
+    notes, skipped = tuple(map(keep, recording.notes)), tuple(as_shown(one, by) for one in recording.skipped)
+    return replace(
+        recording, turns=turns, questions=questions, title=title, system=system, extra=extra, notes=notes,
+        skipped=skipped,
+    )  # fmt: skip
+
+
+def as_shown(one: Skipped, by: Redact = redact) -> Skipped:
+    """As a report may show it."""
+    where, reason, start = (by(clean(text))[0] for text in (one.where, one.reason, one.start))
+    return Skipped(where, reason, start)
 
 
 def _without_secrets(extra: str, by: Redact) -> tuple[str, Counter[str]]:

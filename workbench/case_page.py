@@ -67,7 +67,7 @@ def write_page(
     """
     if language not in LANGUAGES:
         raise UnknownName("language of pages", language, LANGUAGES)
-    target, by = Path(to).expanduser().resolve(), clearing(store, personal=personal, own=own)
+    target, by = Path(to).expanduser().resolve(), clearing(store, [scope], personal=personal, own=own)
     stream = store.require(scope)
     with new_file(target) as part, tempfile.TemporaryDirectory(prefix="memcase-") as place:
         got = excerpt(store, Path(place) / "store", scope.user, [scope.conversation], by)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import BadSetting
-from memory.redaction import SECRETS, SHARED, clean, own_patterns, preview, redact, redactor
+from memory.redaction import SECRETS, SHARED, clean, own_patterns, phones_of, preview, redact, redactor
 
 SECRETS_BY_EXAMPLE = {
     "openai": ("sk-" + "a1B2" * 8, "api key"),
@@ -213,6 +213,13 @@ def test_what_is_made_to_be_slow_is_shared_quickly(text):
 
 
 # ── patterns of one's own ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kept", ["49 30 1234567", "30 1234567", "1234567", "4930-1234567", "+49 30 1234567"])
+def test_of_a_number_that_was_said_its_digits_leave_what_is_shared_too(kept: str):
+    by = redactor({"phone number": phones_of(["Call me: +49 30 1234567.", "no number"])})
+    assert by(f"[p1:call,{kept},budget]") == ("[p1:call,[phone number removed],budget]", {"phone number": 1})
+    assert by("1,234,567 euros, 91234567, 30") == ("1,234,567 euros, 91234567, 30", {})
 
 
 def test_own_patterns_stand_one_a_line():

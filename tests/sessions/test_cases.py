@@ -31,6 +31,9 @@ def store(tmp_path_factory):
             trip.say(line)
         lawyer = Engine.open(opened, user="ana", conversation="lawyer-smith", **SMALL)
         lawyer.say("My blood type is zero negative, and my budget is 9,000 euros.")
+        reached = Engine.open(opened, user="ana", conversation="reached", bookmarks="rarity", **SMALL)
+        for line in ("Call my sister on +49 30 1234567 about the harbour.", "Thanks!", "Again, thanks!"):
+            reached.say(line)
         other = Engine.open(opened, user="bert", conversation="trip", **SMALL)
         other.say("My favourite color is ultramarine.")
         embedded.reindex(opened, named("hash"))
@@ -74,6 +77,13 @@ def test_what_was_taken_out_is_in_no_byte_and_counted(case):
     raw = bytes_of(case)
     assert not any(words in raw for words in (b"ana@example", b"KD-123456"))
     assert case.manifest.removed.keys() == {"e-mail address", "order"}
+
+
+def test_a_number_s_digits_are_in_no_byte_either_where_a_bookmark_has_them_without_its_sign(store, tmp_path):
+    assert any("49 30 1234567" in text and "+" not in text for text in store.words(Scope("ana", "reached")).values())
+    make_case(store, "ana", ["reached"], tmp_path / "reached.memcase")
+    with open_case(tmp_path / "reached.memcase") as opened:
+        assert b"1234567" not in bytes_of(opened)
 
 
 def test_facts_that_it_told_keep_their_words_and_others_only_their_number(store, case):

@@ -221,6 +221,14 @@ def test_secrets_are_taken_out_before_anything_is_written_and_a_second_import_st
     assert everything(store) == before
 
 
+def test_what_a_report_shows_of_a_file_holds_no_secret(store: Store, talk: Talk):
+    key = "sk-" + "a" * 40
+    lost = Skipped("line 3", f"no JSON: {key}", key)
+    report = import_recordings(store, [replace(talk(), notes=(key,), skipped=(lost,)), lost], replay=False)
+    assert key not in str(report.to_dict()) + repr(report) + report._repr_html_()
+    assert report.skipped == (Skipped("line 3", "no JSON: [api key removed]", "[api key removed]"),)
+
+
 def test_two_people_with_one_conversation_name_stay_apart(store: Store, talk: Talk):
     import_recordings(store, [talk(), replace(talk(24), user="ben")], replay=False)
     assert {s.scope.user: s.turns for s in store.streams()} == {"ana": 96, "ben": 24}
