@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -177,22 +177,23 @@ def arrive(page: str) -> None:
         kept = session.get(KEPT, {})
         added = {key: value for key, value in kept.items() if key not in here}
         here |= added
-        for key, value in added.items():
-            if key not in OWN_KEYS or OWN_KEYS[key] == page:
-                address[key] = value
+        if told := {key: value for key, value in added.items() if OWN_KEYS.get(key, page) == page}:
+            address.update(told)
     session[SHOWN_PAGE], session[KEPT] = page, here
 
 
 def go(**changes: str | int | None) -> None:
-    """Change the address; None takes a part out of it."""
-    kept = dict(st.session_state.get(KEPT, {}))
-    for key, value in changes.items():
-        if value is None:
-            kept.pop(key, None)
-            st.query_params.pop(key, None)
-        else:
-            kept[key] = st.query_params[key] = str(value)
+    """Change the address; None takes a part out of it. At once: each change of it is a step of the browser's Back."""
+    address = st.query_params.to_dict()
+    kept, there = (_changed(old, changes) for old in (st.session_state.get(KEPT, {}), address))
+    if there != address:
+        st.query_params.from_dict(there)
     st.session_state[KEPT] = kept
+
+
+def _changed(old: Mapping[str, str], changes: Mapping[str, str | int | None]) -> dict[str, str]:
+    added = {key: str(value) for key, value in changes.items() if value is not None}
+    return {key: value for key, value in old.items() if key not in changes} | added
 
 
 def link(**changes: str | int | None) -> dict[str, str]:
@@ -219,7 +220,6 @@ def lead(page: str, **place: str | int) -> None:
     """Go to this place on another page, when the page is drawn next: a callback may not. Nothing else is kept."""
     language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
     query = {key: str(value) for key, value in place.items()} | language
-    go(**{**dict.fromkeys(KEYS), **query})
     st.session_state[LED] = page, query
 
 
@@ -227,6 +227,7 @@ def led() -> None:
     """Before a page draws anything: off to where the last act leads."""
     if (wanted := st.session_state.pop(LED, None)) is not None:
         page, query = wanted
+        st.session_state[KEPT] = query
         st.switch_page(pages_folder() / f"{page}.py", query_params=query)
 
 

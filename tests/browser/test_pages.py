@@ -56,6 +56,23 @@ def test_an_address_opens_the_same_turn_and_the_scope_goes_along(server, visit):
     assert "turn=100" in page.url
 
 
+def test_back_is_one_step_for_each_place_that_was_seen(server, visit):
+    page = visit(server, "turn", **ANA, turn=90)
+    turn = page.url
+    page.get_by_role("link", name="Prompt diff", exact=True).click()
+    expect(page).to_have_url(re.compile("/diff.*turn=90"), timeout=SOON)
+    two_turns = page.url
+    page.get_by_role("spinbutton", name="From turn").fill("80")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("a=80"), timeout=SOON)
+    page.get_by_role("link", name="Timeline", exact=True).click()
+    expect(page).to_have_url(re.compile("/timeline.*a=80"), timeout=SOON)
+    for address in (f"{two_turns}&a=80", two_turns, turn):
+        page.go_back()
+        expect(page).to_have_url(address, timeout=SOON)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Trace of step", timeout=SOON)
+
+
 def test_a_click_reads_a_page(server, visit):
     page = visit(server, "live", **ANA)
     page.get_by_role("button", name=re.compile(r"^p\d+ · resident")).first.click()

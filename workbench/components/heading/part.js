@@ -14,6 +14,20 @@ const linkButton = () => {
   button.append(icon("link"), label);
   return button;
 };
+// Streamlit opens a page by its name alone, and its scope comes into the address a moment later: that is one step of
+// Back, not two, as long as nobody did anything in between.
+if (!history.pushState.fills) {
+  const push = history.pushState;
+  let isBare = false;
+  for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { isBare = false; }, true);
+  history.pushState = (state, title, url) => {
+    const to = new URL(url ?? "", location.href), isHere = to.pathname === location.pathname;
+    if (isHere && isBare) { isBare = false; history.replaceState(state, title, url); return; }
+    isBare = !isHere && !to.search;
+    push.call(history, state, title, url);
+  };
+  history.pushState.fills = true;
+}
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9 };
 // What a key presses: the first that is there, can be seen and may be pressed, also inside of parts.
 const places = (top = document) => [top, ...[...top.querySelectorAll("*")].filter((n) => n.shadowRoot).flatMap((n) => places(n.shadowRoot))];
