@@ -104,6 +104,7 @@ def test_br_05_an_update_changes_the_fact_that_is_named_not_the_one_that_ranks_t
     assert {n for n in before if after[n] != before[n]} == {best.id}
     assert ana.words(after[best.id].value) == "Oslo"
     assert ana.words(after[max(after)].value) == "Paris"
+    assert ana.text(after[max(after)]) == ana.text(after[best.id]).replace("Oslo", "Paris")
     assert after[max(after)].key == after[best.id].key
 
 
