@@ -47,7 +47,7 @@ bench: setup ## measure time and memory (leave the machine alone), and conflicts
 	$(BIN)/workbench bench engine --json
 	@test ! -d $(DATA) || $(BIN)/workbench bench conflicts --data $(DATA) --json
 
-figures: setup ## every table of notebooks/LOG.md that a command makes, from the data sets in DATA (an hour or two)
+figures: setup ## every table of notebooks/LOG.md that a command makes, from the data sets in DATA (two hours)
 	@mkdir -p artifacts
 	$(BIN)/workbench bench engine --json
 	$(BIN)/workbench bench pages --json
@@ -56,6 +56,7 @@ figures: setup ## every table of notebooks/LOG.md that a command makes, from the
 	$(BIN)/workbench bench retrieval --locomo $(LOCOMO) --vectors artifacts/locomo.npz --json
 	$(BIN)/workbench bench paging --locomo $(LOCOMO) --vectors artifacts/locomo.npz --json
 	$(BIN)/workbench bench conflicts --data $(DATA) --json
+	$(BIN)/workbench bench conflicts --data $(DATA) --vectors artifacts/conflicts.npz --json
 
 screenshots: setup browser ## write pictures of every page to artifacts/
 	$(BIN)/pytest -m screenshots
