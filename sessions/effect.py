@@ -22,6 +22,7 @@ from memory.settings import Settings, described
 from memory.show import Shown, small
 from sessions.honesty import Honesty
 from sessions.pinned import Moved, Outcome
+from sessions.pinned import worth as pinned_worth
 from sessions.replay import Policy, Replay, Source, Step, identified, replay
 from sessions.thresholds import LOST, NEEDLESS, Asked, Posed, ask, posed, worth
 
@@ -141,6 +142,10 @@ class Effect(Shown):
     pinned: tuple[Moved, ...] = ()  # questions pinned onto the conversation, asked in both
 
     @property
+    def pinned_honesty(self) -> Honesty:
+        return pinned_worth(self.pinned, self.replays[1])
+
+    @property
     def changed(self) -> dict[str, tuple[Any, Any]]:
         """The settings in which the two differ."""
         a, b = (s.to_dict() for s in self.settings)
@@ -190,6 +195,7 @@ class Effect(Shown):
             + show.table(["", "before", "after", "by"], rows)
             + show.table(["question", "turn", "before", "after"], moved, 12)
             + show.table(["pinned question", "before", "after"], self.pinned_rows(), 12)
+            + (show.rows("what the pinned ones are worth", self.pinned_honesty.to_dict()) if self.pinned else "")
             + show.table(["turns", "before", "after", "why"], steps, 12)
         )  # fmt: skip
 
@@ -205,6 +211,7 @@ class Effect(Shown):
             "honesty": self.honesty.to_dict(),
             "won": [asdict(a) for a in self.won],
             "lost": [asdict(a) for a in self.lost],
+            "pinned_honesty": self.pinned_honesty.to_dict() if self.pinned else {},
             "pinned": [
                 {
                     "name": p.asked.name,

@@ -278,6 +278,15 @@ def moved(asked: Iterable[Pinned], before: Iterable[Outcome], after: Iterable[Ou
     return tuple(Moved(*all_) for all_ in zip(asked, before, after, strict=True))
 
 
+def worth(moved: Sequence[Moved], replayed: Replay) -> Honesty:
+    """Of questions pinned onto one conversation, as they were asked in this replay: the later one."""
+    read = [each.after.tokens for each in moved if each.after.tokens] or [0]
+    pages = replayed.state.pages.values()
+    return Honesty(
+        len(moved), 1, replayed.settings.recall_k, len(pages), (min(read), max(read)), sum(p.tokens for p in pages)
+    )
+
+
 def winning(
     store: Store, asked: Pinned, settings: Settings, changes: Iterable[Mapping[str, Any]], again: Again = _again
 ) -> Mapping[str, Any] | None:

@@ -14,11 +14,13 @@ from typing import Any
 from memory.errors import EngineError
 from memory.settings import Settings
 from sessions.effect import Effect
+from sessions.honesty import Honesty
 from sessions.presets import PRESETS, as_json, as_toml, preset
 from workbench.components import collected, pinned, tune
 from workbench.components.dials import dials
 from workbench.components.diff import diff
 from workbench.components.facts import facts
+from workbench.components.lab import honesty
 from workbench.components.strip import strip
 from workbench.tuner import Stale, Tuner
 from workbench.views.tune import dials as described
@@ -29,9 +31,10 @@ from workbench.words import Words
 COLUMNS = (
     (("dials", "dials"),),
     (("told", "facts"), ("strip", "strip"), ("why", "facts"), ("diff", "diff"), ("figures", "grid"),
-     ("pinned", "grid"), ("questions", "grid")),
+     ("pinned", "grid"), ("pinned_worth", "facts"), ("questions", "grid"), ("worth", "facts")),
 )  # fmt: skip
-TITLES = {"strip": "tune.turns", "pinned": "tune.pinned", "questions": "tune.questions"}
+TITLES = {"strip": "tune.turns", "pinned": "tune.pinned", "questions": "tune.questions",
+          "pinned_worth": "lab.honesty", "worth": "lab.honesty"}  # fmt: skip
 
 
 class Sliders(Parts):
@@ -213,11 +216,19 @@ class Sliders(Parts):
             pinned.outcomes(made, say)
         if made.pinned:
             found["pinned"] = parts["grid"]
+            found["pinned_worth"] = self._worth(made.pinned_honesty)
         with collected() as parts:
             tune.moved_questions(made, say)
         if any(each.moved for each in made.answers):
             found["questions"] = parts["grid"]
+        if made.answers:
+            found["worth"] = self._worth(made.honesty)
         return found
+
+    def _worth(self, told: Honesty) -> Any:
+        with collected() as parts:
+            honesty(told, self._say, "tune_worth")
+        return parts["facts"]
 
     def _turn_of(self, made: Effect, at: int | None) -> None:
         """Why the prompt of this turn changed, and its diff; else that none did."""

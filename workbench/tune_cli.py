@@ -61,6 +61,7 @@ def tune(
     terminal.table(["question", "turn", "before", "after"], moved[:SHOWN])
     if made.pinned:
         terminal.table(["pinned question", "before", "after"], made.pinned_rows()[:SHOWN])
+        terminal.table(["what the pinned ones are worth", ""], list(made.pinned_honesty.to_dict().items()))
     if made.answers:
         terminal.table(["what the questions are worth", ""], list(made.honesty.to_dict().items()))
     terminal.table(

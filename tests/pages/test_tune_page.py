@@ -128,6 +128,7 @@ def test_a_question_is_pinned_on_the_page_and_told_before_and_after(app: Run, de
     assert told["What is the budget?"] == ["won", "won", ""]
     assert told["Who plays the oboe?"] == ["lost: never said", "lost: never said", ""]  # no setting can win it
     assert "Pinned questions lost" in shown(at)
+    assert "n = 2 in 1 conversation; too few" in shown(at)  # what these two are worth
 
 
 def test_every_setting_has_a_dial():

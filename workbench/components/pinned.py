@@ -15,6 +15,7 @@ from sessions.questions import Pinned, pin
 from workbench import live, state, tuning
 from workbench.components.export import export
 from workbench.components.grid import Cell, Column, Line, grid
+from workbench.components.lab import honesty
 from workbench.components.replay import Tried
 from workbench.components.trace import section
 from workbench.components.tune import go
@@ -47,6 +48,7 @@ def pinned(made: Effect, tried: Tried, here: Place, say: Words) -> None:
         made, say, lambda asked: f"why?{urlencode(_why(asked, here))}",
         on_act=live.on("tune_pins", "act", find), on_open=live.on("tune_pins", "open", why),
     )  # fmt: skip
+    honesty(made.pinned_honesty, say, "tune_pinned_worth")
     st.caption(say("tune.pinned.ci"))
 
 
