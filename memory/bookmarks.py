@@ -455,6 +455,8 @@ def _word(surface: str) -> _Word | None:
 _HALF = re.compile(r"['’]|^\w$(?<![\u2e80-\uffff])|^[一这那我你您他她它每某几哪两][^\W\d_a-zA-Z]?$")
 
 
+# What stands in place of a secret is nobody's word.
+_REMOVED = re.compile(r"\[[^\W_][\w -]{0,39} removed\]")
 # "Caroline: ..." in front of two turns or more
 _LABEL = re.compile(r"\s*([^\s:：]{1,24}(?: [^\s:：]{1,24})?)[:：]\s")
 
@@ -469,12 +471,12 @@ def _speakers(words: PageWords) -> set[Key]:
 
 
 def _said(words: PageWords) -> list[str]:
-    """The turns without the speaker's name in front."""
-    labels = _labels(words)
+    """The turns without the speaker's name in front, and without what stands in place of a secret."""
+    labels, texts = _labels(words), [_REMOVED.sub(";", text) for text in words.texts]
     if not labels:
-        return list(words.texts)
-    found = [_LABEL.match(text) for text in words.texts]
-    return [t[m.end() :] if m and m[1] in labels else t for t, m in zip(words.texts, found, strict=True)]
+        return texts
+    found = [_LABEL.match(text) for text in texts]
+    return [t[m.end() :] if m and m[1] in labels else t for t, m in zip(texts, found, strict=True)]
 
 
 # Keywords

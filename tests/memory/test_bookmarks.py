@@ -92,6 +92,14 @@ def test_a_page_of_small_talk_gets_no_keywords(generate: Generator, texts: tuple
 
 
 @all_generators
+def test_what_stands_in_place_of_a_secret_is_no_keyword(generate: Generator) -> None:
+    said = "My key is [api key removed], I am [customer number removed], allergic to peanuts since Leeds, 7 May 2023."
+    found = keywords(generate, said)
+    assert found
+    assert not any(word in keyword for keyword in found for word in ("removed", "api", "customer"))
+
+
+@all_generators
 def test_a_generator_works_before_and_after_its_page_is_counted(generate: Generator) -> None:
     page = PageWords(1, ALLERGY)
     assert generate(page, Corpus()) == generate(page, corpus_of(ALLERGY))
