@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -126,3 +128,16 @@ def test_nothing_is_made_until_it_is_asked_for():
     assert not at.exception
     assert [b.label for b in at.get("download_button")] == ["CSV", "Parquet", "JSON"]
     assert "made" not in at.session_state
+
+
+@pytest.mark.parametrize(
+    ("page", "figures"),
+    [
+        ("overview", {"scores"}), ("live", {"window"}), ("turn", {"turn"}), ("diff", {"diff"}),
+        ("evictions", {"evictions"}), ("bookmarks", {"bookmarks", "confusion"}), ("timeline", {"lanes"}),
+    ],
+)  # fmt: skip
+def test_every_figure_can_be_had_as_a_page(app: Callable[..., AppTest], demo: Path, page: str, figures: set[str]):
+    at = app(demo, page, user="ana", conv="house-move")
+    offered = {e.proto.id.partition("-export_")[2] for e in at.get("download_button")}
+    assert {f"{name}_html" for name in figures} <= offered

@@ -45,7 +45,7 @@ def shown(view: BookmarksView, say: Words) -> None:
     """The cloud, and above it what of it is shown."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         section(say("bookmarks.cloud"), "bookmarks", str(len(view.rows)), say("bookmarks.says"))
-        export(view.table, f"bookmarks of {view.scope.conversation}", say, key="bookmarks")
+        export(view.table, f"bookmarks of {view.scope.conversation}", say, key="bookmarks", drawing=view)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         rows = _filtered(view, say)
     if len(rows) > SHOWN:
@@ -243,7 +243,7 @@ def _confused_with(row: BookmarkRow, found: Confusion | None, say: Words) -> Non
 def confusions(found: Confusion, view: BookmarksView, say: Words) -> Any:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         section(say("bookmarks.confusion"), "join_inner", str(len(found.pairs)), say("bookmarks.confusion.says"))
-        export(_pairs(found), f"confused bookmarks of {view.scope.conversation}", say, key="confusion")
+        export(_pairs(found), f"confused bookmarks of {view.scope.conversation}", say, key="confusion", drawing=found)
     facts(
         [
             (say("bookmarks.predicted"), say.amount(found.hit_ratio, "ratio")),

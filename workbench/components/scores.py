@@ -37,7 +37,7 @@ def scorecard(here: Place, say: Words) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"##### :material/scoreboard: {say('scores.title')}", help=say("scores.says"), width="content")
         if here.has_decisions and here.stream.turns:
-            export(lambda: _seen(here).card.to_dict()["scores"], "scores", say)
+            export(lambda: _seen(here).card.to_dict()["scores"], "scores", say, drawing=lambda: _seen(here))
     if not here.has_decisions or not here.stream.turns:
         st.caption(say("no_decisions") if here.stream.turns else say("trace.none"))
         return
