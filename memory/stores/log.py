@@ -523,8 +523,8 @@ def _in_memory() -> duckdb.DuckDBPyConnection:
 
 def _connect(place: str | Path, **options: Any) -> duckdb.DuckDBPyConnection:
     db = duckdb.connect(str(place), **options)
-    db.execute("SET TimeZone = 'UTC'")
-    db.execute("SET enable_progress_bar = false")  # after two seconds it would print into the output of whoever asks
+    db.execute("SET GLOBAL TimeZone = 'UTC'")  # of its cursors as well: days are cut by it, and times shown
+    db.execute("SET enable_progress_bar = false")  # notebooks and `python -c` would have one amid their own output
     return db
 
 

@@ -539,9 +539,32 @@ def test_a_bad_query_says_what_is_wrong(talked: Store, sql: str, told: str):
     assert talked.sql("SELECT count(*) > 0 FROM events").rows == [(True,)]
 
 
-def test_a_slow_query_prints_nothing_of_its_own(store: Store):
-    """DuckDB shows a bar on standard output after two seconds, amid what a script or `--json` prints."""
-    assert store.sql("SELECT current_setting('enable_progress_bar')").rows == [(False,)]
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process, of POSIX")
+def test_times_and_days_are_utc_wherever_the_machine_stands(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """A conversation of one evening does not move to the next day because it is looked at in Shanghai."""
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        late = "TIMESTAMPTZ '2026-03-02 23:30:00+00'"
+        ((zone, day, shown),) = store.sql(f"SELECT current_setting('TimeZone'), {late}::DATE, {late}").rows
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert (zone, day.isoformat(), shown.isoformat()) == ("UTC", "2026-03-02", "2026-03-02T23:30:00+00:00")
+
+
+def test_what_takes_long_prints_nothing_of_its_own(folder: Path):
+    """Where no file is run, in a notebook or by `python -c`, DuckDB would show a bar after two seconds."""
+    code = """
+import sys
+from pathlib import Path
+from memory.stores.log import _connect, _in_memory
+for db in (_connect(Path(sys.argv[1]) / "events.duckdb"), _in_memory()):
+    print(*db.execute("SELECT current_setting('enable_progress_bar')").fetchone())
+"""
+    folder.mkdir()
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
 
 
 @pytest.mark.parametrize(
