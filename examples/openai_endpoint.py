@@ -6,6 +6,7 @@
 A client names its user by `user` and its conversation by `metadata` or the header X-Conversation-Id; one that names
 none is known by its first message. Whose memory it is, an app of your own takes from its login, not from the request:
 change `whose`. The model is the server's, and so are its keys: what a client sends beyond TAKEN is left out.
+In an app of FastAPI, which is built on Starlette: `api.mount("/", app(engine, "gpt-4o-mini"))`.
 """
 
 from __future__ import annotations
