@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import workbench
+from workbench.components.diff import _cause
+from workbench.views.diff import Cause
 from workbench.views.feed import KINDS
 from workbench.words import LANGUAGES, WORD_JOINER, Words, escaped, language_of, visible, zone_of
 
@@ -92,6 +94,14 @@ def test_an_address_in_foreign_words_becomes_no_link(address: str):
     read = re.sub(r"\\(.)", r"\1", escaped(f"see {address} now"))
     assert not found_in_read_words.search(read)
     assert read.replace(WORD_JOINER, "") == f"see {address} now"
+
+
+def test_what_changed_a_fact_is_told_in_the_readers_language():
+    values = {"fact": "f2", "cause": "supersedes", "why": "it replaces f1 from 2026-12-03 on"}
+    told = {lang: _cause(0, Cause("fact_changed", values, ()), Words(lang))["title"] for lang in LANGUAGES}
+    assert told["en"] == "f2 · Took the place of an older value: it replaces f1 from 2026-12-03 on"
+    assert told["zh"].startswith("f2 · 取代了旧值：")
+    assert "supersede" not in told["zh"]
 
 
 def test_a_reason_of_the_log_is_told_in_the_readers_language():

@@ -25,6 +25,7 @@ from memory.events import (
     PagesRecalled,
     PromptAssembled,
 )
+from memory.knowledge import Change as KnowledgeChange
 from memory.knowledge import Knowledge
 from memory.prompt import Message
 from memory.scope import Scope
@@ -133,6 +134,7 @@ CAUSES = {
     "guest_left": "{page} was a guest of one step",
     "evicted": "{page} left: {policy} {score:g}, {why}",
     "fact_changed": "{fact}: {cause}, {why}",
+    "fact_superseded": "{fact} superseded by {by}: {why}",
     "fact_asked": "{fact} answers the message",
     "fact_not_asked": "{fact} is not asked for any more: {why}",
     "said": "said since",
@@ -367,7 +369,7 @@ class _Explained:
         if k is not None and number in k.facts and k.facts[number].changed_at > low:
             last = max((c for c in k.changes.values() if number in c.facts), key=lambda c: c.number, default=None)
             if last is not None:
-                return "fact_changed", {"fact": change.name, "cause": last.cause, "why": last.why}, 0
+                return _changed_by(last, number)
         if change.kind != "gone":
             return "fact_asked", {"fact": change.name}, 0
         dropped = next((f for f in self._placed.facts if f.fact == number), None) if self._placed else None
@@ -392,6 +394,14 @@ class _Explained:
         if thing.page in self._left and (change.kind == "gone" or self._a.scope != self._b.scope):
             return self._evicted(thing.page)
         return self._other("other") if self._a.scope != self._b.scope else ("said", {}, 0)
+
+
+def _changed_by(last: KnowledgeChange, fact: int) -> tuple[str, Mapping[str, Any], int]:
+    name = f"f{fact}"
+    if last.cause == "supersede" and fact in last.old:
+        return "fact_superseded", {"fact": name, "by": f"f{last.new}", "why": last.why}, 0
+    cause = "supersedes" if last.cause == "supersede" and fact == last.new else last.cause
+    return "fact_changed", {"fact": name, "cause": cause, "why": last.why}, 0
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────

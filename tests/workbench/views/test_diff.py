@@ -72,6 +72,26 @@ def test_a_corrected_fact_is_told_as_that(store: Store):
     assert "correct" in changed[0]
 
 
+def test_a_newer_value_is_told_by_the_fact_that_it_took_the_place_of(store: Store):
+    engine = Engine.open(store, user="ana", conversation="c", chat=answer, window_tokens=4_000)
+    for said in ("My budget is 5,000 euros.", "What is it?", "My budget is 8,000 euros now.", "What is my budget?"):
+        engine.say(said)
+    view = diff(store, engine.scope, 4, engine.scope, 8)
+    asked = [told(cause) for cause in view.causes if any(change.section == "facts" for change in cause.changes)]
+    assert any(line.startswith("f2: supersedes, it replaces f1") for line in asked), asked
+
+
+def test_the_fact_that_was_superseded_names_the_one_that_took_its_place(store: Store):
+    engine = talk(store, "My budget is 5000 euros.")
+    other = Engine.open(store, user="ana", conversation="other", chat=answer, window_tokens=4_000)
+    other.say("What is my budget?")
+    engine.say("My budget is 8000 euros now.")
+    other.say("And what is my budget now?")
+    view = diff(store, other.scope, 1, other.scope, 3)
+    superseded = [dict(cause.values) for cause in view.causes if cause.kind == "fact_superseded"]
+    assert [(values["fact"], values["by"]) for values in superseded] == [("f1", "f2")]
+
+
 def test_two_conversations_cannot_be_compared(store: Store):
     engine = talk(store, "I like tea.")
     with pytest.raises(NotFound, match="one conversation"):

@@ -27,7 +27,11 @@ def diff(view: DiffView, say: Words, key: str, layout: str) -> Any:
 
 
 def _cause(index: int, cause: Cause, say: Words) -> dict[str, Any]:
-    values = {name: say.reason(value) if name == "why" else value for name, value in cause.values.items()}
+    values = dict(cause.values)
+    if "why" in values:
+        values["why"] = say.reason(values["why"])
+    if "cause" in values:
+        values["cause"] = say.term("timeline.cause", values["cause"])
     return {
         "key": f"{index}.{cause.kind}",
         "kind": cause.kind,
