@@ -236,6 +236,14 @@ def test_a_question_leaves_a_record_of_everybody_it_was_compared_with(talked):
         assert bool(candidate.dropped) == bool(candidate.stage) == (candidate.page not in found.chosen)
 
 
+def test_what_is_said_after_a_search_is_found_by_the_next_one():
+    pager = pager_of(Settings.of(window_tokens=8_000))
+    pager.receive(Said("The piano tuner comes on Friday."))
+    assert pager.find("When does the beekeeper come?", 1, by="user", everywhere=True).pages == ()
+    pager.reply(Said("The beekeeper comes on Monday.", "assistant"))
+    assert pager.find("When does the beekeeper come?", 1, by="user", everywhere=True).pages == (1,)
+
+
 def test_what_a_resident_page_answers_brings_no_other_page(talked):
     newest = talked.state.resident[-1]
     record = talked.recall(Request(question=f"{talked.journal.words(talked.state.pages[newest].turns[0].text)[:40]}"))
