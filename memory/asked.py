@@ -34,6 +34,7 @@ ASKED_BY = {
     "budget": "spend spending afford 花费 能花 可花",
     "reply style": "answer reply respond detailed 回答 回复 答复 详细",
     "allergy": "allergic allergy allergies eat avoid 过敏 忌口 食物",
+    "intolerance": "intolerant tolerate eat avoid food 不耐受 忌口 食物",
     "diet": "eat food diet vegetarian 吃 饮食",
     "eats": "eat food 吃",
     "drinks": "drink 喝 饮料",

@@ -52,6 +52,7 @@ hobby: hobby, hobbies, pastime, pastimes, interest, interests, 爱好, 兴趣, �
 dream: dream, life goal, 梦想, 理想
 goal: goal, target, aim, 目标
 allergy: allergy, allergies, food allergy, 过敏, 过敏原, 过敏史
+intolerance: intolerance, intolerances, food intolerance, 不耐受
 car: car, 车, 汽车, 座驾
 phone model: 手机, 手机型号
 wi-fi name: wifi name, wi-fi name
@@ -124,6 +125,7 @@ MANY = frozenset(
         "likes",
         "prefers",
         "allergy",
+        "intolerance",
         "hobby",
         "dream",
         "goal",
@@ -265,6 +267,8 @@ _ENGLISH: dict[str, tuple[str, str]] = {  # attribute: that it holds, that it do
     "owns": ("{Who} owns {v}", "{Who} does not own {v}"),
     "allergy": ("{Who} is allergic to {v}", "{Who} is not allergic to {v}"),
     "educated at": ("{Who} studied at {v}", "{Who} did not study at {v}"),
+    "intolerance": ("{Who} is {v} intolerant", "{Who} is not {v} intolerant"),
+    "pet": ("{Owner} pet: {v}", "{Who} has no {v}"),
     "spouse": ("{Who} is married to {v}", "{Who} is not married to {v}"),
     "diet": ("{Who} is {v}", "{Who} is not {v}"),
     "marital status": ("{Who} is {v}", "{Who} is not {v}"),
@@ -296,6 +300,7 @@ _CHINESE: dict[str, tuple[str, str]] = {
     "learning": ("{Who}在学{v}", "{Who}不学{v}了"),
     "owns": ("{Who}有{v}", "{Who}没有{v}"),
     "allergy": ("{Who}对{v}过敏", "{Who}对{v}不过敏"),
+    "intolerance": ("{Who}对{v}不耐受", "{Who}能耐受{v}"),
     "educated at": ("{Who}就读于{v}", "{Who}没有就读于{v}"),
     "spouse": ("{Owner}配偶是{v}", "{Owner}配偶不是{v}"),
     "health": ("{Who}有{v}", "{Who}没有{v}"),
@@ -352,7 +357,8 @@ def _english(subject: str, attribute: str, value: str, *, negated: bool) -> str:
         return f"{who} does not want the {attribute}"
     if negated:
         return f"{owner} {attribute} is not {value}"
-    return f"{owner} {attribute}: {value}" if attribute in MANY else f"{owner} {attribute} is {value}"
+    plural = attribute.startswith("favourite") and not is_single(attribute)
+    return f"{owner} {attribute}: {value}" if plural or attribute in MANY else f"{owner} {attribute} is {value}"
 
 
 def _chinese(subject: str, attribute: str, value: str, *, negated: bool) -> str:
@@ -435,14 +441,14 @@ def mostly_chinese(text: str) -> bool:
 
 
 TOPICS = {
-    "food": "likes eats drinks allergy diet favourite food favourite drink",
+    "food": "likes eats drinks allergy intolerance diet favourite food favourite drink",
     "money": "budget salary rent deposit moving budget",
     "home": "home city address neighbourhood hometown landlord roommate neighbour rent deposit moving day moving budget",
     "work": "job employer work city salary boss colleague subordinate deadline weekly report daily report monthly report",
     "family": "mother father parents sister brother wife husband partner son daughter child grandmother grandfather "
     "aunt uncle cousin nephew niece marital status spouse girlfriend boyfriend fiancé",
     "pets": "cat dog pet vet",
-    "health": "allergy health diet doctor blood type weight height",
+    "health": "allergy intolerance health diet doctor blood type weight height",
     "study": "school education major educated at learning language speaks teacher",
     "contact": "phone number email address",
 }

@@ -56,7 +56,9 @@ _PAST = re.compile(
 # "remember, you got this": said to cheer somebody up, not to be kept
 _ADVICE = re.compile(
     r"\s*(?:[,–—-]|(?:that |to )?(?:you|your|they|how|why|what|when|take care"
-    r"|every|enjoy|have fun|be)\b|to (?!.*\b(?:me|my|i|us|our)\b))",
+    r"|every|enjoy|have fun|be|staying|being|just|\w+,? just|life(?:['’]s| is)?"
+    r"|it['’]s (?:about|all|ok|okay|always|never|not about)|anything is|nothing is impossible)\b"
+    r"|to (?!.*\b(?:me|my|i|us|our)\b))",
     re.IGNORECASE,
 )
 _ENGLISH_TOO = re.compile(r"\b(?:I|[Mm]y)\b")

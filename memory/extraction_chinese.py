@@ -163,6 +163,7 @@ def _predicates(text: str, at: int, start: int, whose: str) -> Iterator[Found]:
 _NO_TOWN = re.compile(
     r"[楼层]$|[一二三四五六七八九十两几\d][个间套栋座层楼室号]|(?:公寓|宿舍|房子|屋子|酒店|宾馆|家|楼)里?$"
 )
+_OF_A_THING = re.compile(r"(?:^|[^我的名就])叫[做作]")  # 学了一道菜，叫做清蒸鲈鱼: a person is 我叫做
 _AHEAD = re.compile("要|得|会|想|打算|准备|计划|将")  # who is to move lives there not yet
 
 
@@ -175,6 +176,8 @@ def _read(form: Form, m: re.Match[str], whose: str, start: int) -> Iterator[Foun
         attribute = "work city"
     if attribute == "name" and whose.startswith("user's "):
         whose, attribute = USER, whose.removeprefix("user's ")  # 我的下属叫李梓轩
+    if attribute == "name" and _OF_A_THING.search(m.string, 0, m.start("v")):
+        return
     if not attribute or (whose != USER and attribute in KIN):
         return
     if attribute == "home city":

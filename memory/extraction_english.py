@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memory import phrases_english as say
-from memory.attributes import KIN, MANY, PETS, USER, attribute_of, is_single, kin_in, known_noun
+from memory.attributes import KIN, MANY, PETS, PREFERENCES, USER, attribute_of, is_single, kin_in, known_noun
 from memory.language import ENGLISH_STOP
 
 WORDS = 10  # of a value; more is no value but a story
@@ -331,6 +331,7 @@ def _topics(body: str, start: int) -> Iterator[Found]:
 def _owned(m: re.Match[str]) -> list[Found]:
     """my budget is 8000; my sister's name is Mia; my sister's birthday is 3 May; my brother is called Tom."""
     noun, part = _ANNOUNCED.sub("", m["a"]), m["b"]
+    noun = "likes" if _SOME_FAVOURITE.fullmatch(noun) else noun
     if part and attribute_of(noun) not in KIN | PETS:
         noun, part = f"{noun}'s {part}", ""  # my driver's license
     pot = _BUDGET_FOR.fullmatch(noun)
@@ -343,12 +344,16 @@ def _owned(m: re.Match[str]) -> list[Found]:
         part or re.search(r"called|named", m[0][: m.start("v") - m.start()]) or _capital(m["v"])
     ):
         return []
+    if noun == "likes" and not _solid(m["v"]):
+        return []
     if len(noun.split()) > 4 or re.search(r"\b(?:and|of you|that|which|who|is|i)\b", noun, re.IGNORECASE):
         return []
     return _stated_value(m, subject, attribute, known=known_noun(noun) or bool(part))
 
 
 _ANNOUNCED = re.compile(r" (?:has |have |was |is |just )*changed$", re.IGNORECASE)  # "my address changed: …"
+# "my favourite is jazz", asked of anything: no value that the next favourite could replace
+_SOME_FAVOURITE = re.compile(r"(?:all-time )?favou?rites?(?: (?:thing|one|part)s?)?", re.IGNORECASE)
 _BUDGET_FOR = re.compile(r"budget for (.+)", re.IGNORECASE)
 
 
@@ -400,7 +405,7 @@ def _stated_value(m: re.Match[str], subject: str, attribute: str, *, known: bool
             "",
             single,
         )
-        for value, end in _values(raw, attribute, check)
+        for value, end in _values(raw, attribute, check, listed=not single and attribute.startswith("favourite"))
         if known or _solid(value)
     ]
 
@@ -515,11 +520,14 @@ def _appositions(body: str) -> Iterator[Found]:
             yield Found(m.start(), m.end(), kin, m["v"], negated=died, corrects=died)
 
 
+_SHOUTED = re.compile(r"[A-Z]{4,}(?: [A-Z]+)*!")  # "it's INTENSE" puts nothing right
+
+
 def _corrected(body: str, m: re.Match[str], earlier: str) -> Iterator[Found]:
     """it should be 8000: of the noun that was spoken of last."""
     value = _values(m["v"], "", "noun")
     nouns = [n for n in _CORRECTABLE.findall(f"{earlier} {body[: m.start()]}".lower()) if not _OF_ANYTHING.match(n)]
-    if not value or not _solid(m["v"]):
+    if not value or not _solid(m["v"]) or _SHOUTED.match(body, m.start("v")):
         return
     if not nouns:  # of what is not said
         yield Found(m.start(), m.start("v") + value[0][1], "", "", corrects=True, said="The user corrected")
@@ -531,28 +539,32 @@ def _corrected(body: str, m: re.Match[str], earlier: str) -> Iterator[Found]:
 # ── values ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
+def _values(raw: str, attribute: str, check: str, *, listed: bool = False) -> list[tuple[str, int]]:
     """The value, or the values of a list, each with its end in `raw`; [] where it is none."""
-    if attribute not in MANY:
+    if attribute not in MANY and not listed:
         town = _DWELLING.match(raw) if attribute == "home city" else None
         end = _cut(raw, check)
-        value = raw[town.end() if town else 0 : end].strip(" \"“”'‘’,.*")
+        value = _unquoted(raw[town.end() if town else 0 : end])
         if attribute == "home city" and check == "place" and not _TOWN.match(value):
             return []
         return [(value, end)] if _fits(value, check) else []
     found: list[tuple[str, int]] = []
     at = 0
     if check in ("liked", "eaten") and _SPREAD.match(raw):
-        end = _cut(raw.replace(",", " ").replace(" and ", "  &  "), check)  # "near beaches, mountains and lakes" is one
+        end = _cut(_joined(raw), check)  # "near beaches, mountains and lakes" is one
         value = _bare_value(raw[:end], check)
         return [(value, end)] if _fits(value, check) else []
     for piece, begins in _pieces(raw):
-        end = _cut(piece, check)
+        end = _cut(_joined(piece), check)
         value = _bare_value(piece[:end], check)
         if say.NOT_LIKED.match(piece.strip()) or (at and (say.NOT_A_PIECE.match(piece) or len(value.split()) > 5)):
             break
-        if not _fits(value, check):
+        if not _fits(value, check) or (attribute in PREFERENCES and _POINTS.search(value)):
             break
+        if at and attribute == "owns" and not _OWN_PIECE.match(piece):
+            break
+        if found and found[0][0].startswith("to ") and not value.startswith("to "):
+            value = f"to {value}"  # "to read, swim and cook"
         found.append((value, begins + end))
         at = begins + 1
         if end < len(piece.rstrip(" .")) or len(value.split()) > 4:
@@ -560,15 +572,46 @@ def _values(raw: str, attribute: str, check: str) -> list[tuple[str, int]]:
     return found
 
 
+# "a safe, inviting place", "new and powerful models": what is not done with goes on after the mark
+_UNFINISHED = re.compile(
+    r"(?:\b(?:an?|more|something|very|so) [\w-]+"
+    r"|\b(?:new|old|hot|big|small|good|fresh|warm|cold|long|short|fun)(?<!for good))$"
+)
+# what "I like to" goes on with after a mark: "read, swim and cook", where "create poems and stories" is one deed
+_DEED = re.compile(
+    r"(?:to|read|write|draw|paint|sing|dance|swim|run|jog|walk|hike|climb|ski|surf|sail|cycle|ride|cook|bake|grill|eat|drink"
+    r"|travel|visit|explore|camp|garden|knit|sew|play|watch|listen|go|take|make|meet|talk|chat|sleep|study|learn|work)\b"
+)
+# "holding them", "escaping to that world": of what, the sentence itself does not say
+_POINTS = re.compile(r"\b(?:it|them|him|this|these|those)\b|\b(?:\w+ing|to|in|on|at|of|with|for|about) that\b")
+_OWN_PIECE = re.compile(r"(?:an?|the|my|some|another|two|three|four|five|\d+) ")
 _SPREAD = re.compile(r"\w+ing (?:near|in|at|on|along|around|by|with) ", re.IGNORECASE)
 
 
 def _pieces(raw: str) -> Iterator[tuple[str, int]]:
-    at = 0
+    at, deeds = 0, raw.startswith("to ")
     for m in say.LIST.finditer(raw):
+        if _goes_on(raw, at, m, deeds=deeds):
+            continue
         yield raw[at : m.start()], at
         at = m.end()
     yield raw[at:], at
+
+
+def _goes_on(raw: str, at: int, m: re.Match[str], *, deeds: bool) -> bool:
+    """Whether what stands after the mark belongs to the value before it, and both together are no story."""
+    if say.NOT_A_PIECE.match(raw, m.end()) or m[0].strip() not in (",", "and"):
+        return False
+    if not (_UNFINISHED.search(raw[at : m.start()]) or (deeds and not _DEED.match(raw, m.end()))):
+        return False
+    following = say.LIST.search(raw, m.end())
+    whole = _joined(raw[at : following.start() if following else len(raw)])
+    return len(whole[: _cut(whole, "")].split()) <= WORDS
+
+
+def _joined(piece: str) -> str:
+    """Of the same length, without what would end a value: what is left in a piece belongs to it."""
+    return piece.replace(",", " ").replace(" and ", "  &  ")
 
 
 def _cut(raw: str, check: str) -> int:
@@ -580,11 +623,17 @@ def _cut(raw: str, check: str) -> int:
     return end
 
 
+def _unquoted(words: str) -> str:
+    """Without the marks around it: a quotation that ends the value keeps both of its own."""
+    bare = words.strip(" \"“”'‘’,.*-–—")
+    return f'{bare}"' if bare.count('"') == 1 and '"' in words[words.find(bare) + len(bare) :] else bare
+
+
 _FOR_GOOD = re.compile(r" (?:for (?:good|ever|life)|forever)$", re.IGNORECASE)
 
 
 def _bare_value(value: str, check: str) -> str:
-    value = _FOR_GOOD.sub("", value.strip(" \"“”'‘’,.*"))
+    value = _FOR_GOOD.sub("", _unquoted(value))
     for _ in range(3):
         shorter = (
             say.FILLER_HEAD.sub("", value, count=1)
@@ -610,7 +659,7 @@ def _fits(value: str, check: str) -> bool:
         whose = value.endswith(("'s", "’s"))  # "at Monday's meeting"
         return value[0].isupper() and not whose and value.split(maxsplit=1)[0] not in say.NOT_NAMES
     if check == "learnt":
-        return not _VAGUE.match(value) and not value.startswith(("that ", "about how", "from "))
+        return not _VAGUE.match(value) and not _NOT_LEARNT.match(value)
     if _VAGUE.match(value):
         return False
     if check == "place":
@@ -619,7 +668,8 @@ def _fits(value: str, check: str) -> bool:
         return DATED.search(value) is not None
     return not re.match(
         r"(?:the best|the worst|great|awesome|amazing|fine|good|okay|bad"
-        r"|it|that|this|them|you|me|him|her|so|not|like|going|been|very|too|just|on the way)\b",
+        r"|it|that|this|them|you|me|him|her|so|not|like|going|been|very|too|just|on the way"
+        r"|(?:an? )?(?:few|couple of|\d+) (?:minutes|hours|days|weeks|months|years) ago)\b",
         value,
         re.IGNORECASE,
     )
@@ -629,6 +679,11 @@ _VAGUE = re.compile(
     r"(?:(?:an?|the|my|this|our|some|many|any) )?(?:(?:new|big|small|large|certain|different|good|other) )*"
     r"(?:compan(?:y|ies)|firm|job"
     r"|place|office|project|team|skills?|things?|knowledge|something|stuff|home|work)(?: recently| lately)?$",
+    re.IGNORECASE,
+)
+_NOT_LEARNT = re.compile(
+    r"(?:that|about how|from|with|for|by|together|a (?:ton|lot)|so much|a great deal"
+    r"|(?:real|really|very|pretty|super)? ?hard)\b",
     re.IGNORECASE,
 )
 _MEALS = re.compile(

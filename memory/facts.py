@@ -229,12 +229,32 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def value_digest(value: str) -> str:
-    """Digest of a value, without what is done with it: who loves eating a dish and who hates it speak of one thing.
+    """Digest of a value, without what is done with it: who loves eating a dish and who hates it speak of one thing,
+    and so do "to swim" and "swimming".
 
     >>> value_digest("吃川菜") == value_digest("川菜"), value_digest("eating noodles") == value_digest("noodles")
     (True, True)
+    >>> value_digest("to swim in lakes") == value_digest("swimming in lakes")
+    True
     """
-    return digest(_DONE_WITH.sub("", value.strip()))
+    return digest(_TO_DO.sub(lambda m: _doing(m[1]), _DONE_WITH.sub("", value.strip())))
+
+
+_TO_DO = re.compile(r"^to ([a-z]+)", re.IGNORECASE)
+_SHORT_VERB = re.compile(r"[^aeiou]*[aeiouy][bdfgklmnprtvz]")  # its last letter is doubled: swim, run, get
+
+
+def _doing(verb: str) -> str:
+    """
+    >>> [_doing(verb) for verb in ("swim", "read", "hike", "see", "play", "lie")]
+    ['swimming', 'reading', 'hiking', 'seeing', 'playing', 'lying']
+    """
+    verb = verb.lower()
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+        return f"{verb[:-1]}ing"
+    return f"{verb}{verb[-1]}ing" if _SHORT_VERB.fullmatch(verb) else f"{verb}ing"
 
 
 _DONE_WITH = re.compile(r"^(?:(?:to )?(?:eat|drink)(?:ing)?\s+(?=\w{3})|[吃喝](?=[^\W\d_]{2}))", re.IGNORECASE)

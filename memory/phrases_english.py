@@ -36,7 +36,7 @@ ADV = (
 )
 BE = r"(?:['’](?:m|s|re)| am| is| are|['’]ve been| have been| has been)(?P<neg> not|n['’]t| no longer)?"
 HAVE = r"(?:['’](?:ve|s)| have| has| had)?"
-V = r" (?P<v>[^.!?;\n]{1,90})"
+V = r" (?P<v>[^.!?;\n]{1,160})"
 NAME = r"(?P<v>[A-Z][\w'’.-]*(?: (?:(?:de|van|von|da|del|la|di) )?[A-Z][\w'’.-]*){0,3})"
 # whoever is to leave a place lives there until then
 LEAVING = (
@@ -65,8 +65,12 @@ _NOUN_WORD = r"(?:(?!['’]s\b)[\w'’-])"  # whose it is stands apart: "my sist
 MY_NOUN = rf"(?P<a>[A-Za-z\u4e00-\u9fff]{_NOUN_WORD}*(?: {_NOUN_WORD}+){{0,4}}?)"
 
 
+_BOUNDED = re.compile(r"\[\^[^]]+\]\{\d+,\d+\}(?=\))")  # a value of at most so many letters ends where a word does
+
+
 def _form(hints: str, pattern: str, attribute: str, kind: str = "fact", **more: object) -> Form:
     pattern = pattern.replace("['’]", "['’]?")  # "im", "dont": people leave it out
+    pattern = _BOUNDED.sub(r"\g<0>(?!\\w)", pattern)
     flags = re.IGNORECASE if "(?P<v>[A-Z]" not in pattern else re.NOFLAG
     return Form(tuple(hints.split("|")), re.compile(pattern, flags), attribute, kind, **more)  # type: ignore[arg-type]
 
@@ -80,7 +84,7 @@ PREDICATES: tuple[Form, ...] = (
     _form("years old|years of age|year old", rf"{BE}{ADV} (?P<v>\d{{1,3}}) years? (?:old|of age)", "age"),
     _form("'m |am |’m |im |is |'s |’s |turn", rf"(?:{BE}{ADV}|{HAVE}{ADV} turn(?:s|ed|ing)?) (?P<v>\d{{1,3}})(?=[.,!;](?!\d)|$| and\b| now\b| this| today| next)", "age"),
     _form("turn", rf"{HAVE}{ADV} turned (?P<v>\d{{1,3}})(?= last| yesterday| on\b| in\b| a (?:few|couple))", "age"),
-    _form("'m |am |’m |im |is |'s |’s |are ", rf"{BE}{ADV} (?:an?|the) (?P<v>(?:[\w-]+ ){{0,4}}?(?:{JOBS})s?)\b(?! of (?:mine|yours))", "job"),
+    _form("'m |am |’m |im |is |'s |’s |are ", rf"{BE}{ADV} (?:an?|the) (?P<v>(?:[\w-]+ ){{0,4}}?(?:{JOBS})(?: (?:{JOBS}))*s?)\b(?! of (?:mine|yours))", "job"),
     _form("work", rf"{NEG}{HAVE}{ADV} (?:been )?work(?:s|ed|ing)?{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
     _form("'m work|im work|am work|is work|’m work|’s work|'s work", rf"{BE}{ADV} working{ADV} as (?:an? |the )?(?P<v>[^.!?;,\n]{{2,60}})", "job", check="noun"),
     _form("work", rf"{NEG}(?:{HAVE}|{BE.replace('neg', 'neg2')}){ADV} (?:been )?(?:working|works?|(?<=ve )worked|(?<=has )worked){ADV} (?:at|for) (?P<v>[^.!?;,\n]{{2,60}})", "employer", check="place"),
@@ -104,7 +108,9 @@ PREDICATES: tuple[Form, ...] = (
     _form("allerg", rf"{BE}{ADV} allergic to{V}", "allergy"),
     _form("allerg", rf"{NEG}{HAVE}{ADV}(?: have| has)? an? (?:severe |bad |serious |mild )?allergy to{V}", "allergy"),
     _form("allerg", rf"{NEG}{HAVE}{ADV}(?: have| has)? an? (?:severe |bad |serious |mild )?(?P<v>\w+) allergy", "allergy"),
-    _form("intolerant", rf"{BE}{ADV} (?P<v>\w+ intolerant)", "allergy"),
+    _form("intolerant", rf"{BE}{ADV} (?P<v>\w+)[ -]intolerant", "intolerance"),
+    _form("intolerant", rf"{BE}{ADV} intolerant (?:to|of){V}", "intolerance"),
+    _form("intoleran", rf"{NEG}{HAVE}{ADV}(?: have| has)? an? (?:severe |bad |serious |mild )?(?P<v>\w+)[ -]intolerance", "intolerance"),
     _form("vegetarian|vegan|pescatarian|coeliac|celiac|halal|kosher", rf"(?:{BE}{ADV}| have{ADV} become| became| turned| went)(?: an?)? (?P<v>vegetarian|vegan|pescatarian|coeliac|celiac)", "diet"),
     _form("diabetic|asthmatic", rf"{BE}{ADV}(?: an?)? (?P<v>diabetic|asthmatic)", "health"),
     _form("diabetes|asthma|migraine|hypertension|arthritis|insomnia|blood pressure|anemia|anaemia", rf"{NEG}{HAVE}{ADV}(?: have| has| got| suffers? from)? (?P<v>(?:type [12] |\w+ )?(?:diabetes|asthma|migraines?|hypertension|high blood pressure|low blood pressure|arthritis|insomnia|an(?:a)?emia))\b", "health"),
@@ -223,7 +229,7 @@ DECIDED = re.compile(
     re.IGNORECASE,
 )
 DONE = re.compile(
-    r"(?:(?:i|we)(?:['’]ve| have)?(?: just| finally| already)*(?: now)? (?:finished|completed|submitted|handed in|delivered)"
+    r"(?:(?:i|we)(?:['’]ve| have)?(?: just| finally| already)*(?: now)? (?:finished|completed|submitted|handed in|delivered)(?: up)?(?: with)?"
     r"|(?:i|we)(?:['’]m|['’]re| am| are)(?: just| finally| already)* (?:done|finished|through) with) (?P<v>[^.!?;,\n]{2,80})",
     re.IGNORECASE,
 )
@@ -292,20 +298,20 @@ CUTS = re.compile(
     r"\s*(?:(?:,|\s)\s*(?:no longer|but|because|since|so|although|though|which|who|when|where|while|if|unless|until|till|after|before"
     r"|as (?:i|it|they|he|she|well|you|my|a treat|much)|as|too|then|now|right now|these days|anymore|any ?more|any longer|very much|a lot|so much|the most|more than|most|at the moment"
     r"|at all|anyway|though|by the way|however|please|to be honest|thank you|thanks|of course|for now|today|lately|recently|already|for (?:years|a long time|\d+ years|\w+ years)"
-    r"|not|not just|even|just|every \w+|in the (?:morning|evening|afternoon)s?|again|instead|with (?:my|a|two|three)|without|and (?:i|my|we|he|she|they|it|you|now|then|so|also|have|am|was|want|would|need|has|is|are|will|can|do|don['’]t)|and)\b.*"
+    r"|not|not just|even|just|every \w+|in the (?:morning|evening|afternoon)s?|again|instead|(?<!time )(?<!up )(?<!ing )with (?:my|a|two|three)|without|and (?:i|my|we|he|she|they|it|you|now|then|so|also|have|am|was|want|would|need|has|is|are|will|can|do|don['’]t)|and)\b.*"
     r"|,(?!\d).*|(?:[;—–(…，；：]|:(?!\d)).*|[.](?:\s.*)?$|\s-\s.*|['’]?\s*$)", re.I | re.S
 )  # fmt: skip
 PLACE_CUTS = re.compile(r"\s+(?:from|to|with|for|by|since|after|in order|(?:last|next|this) \w+|yesterday|today|\w+ \w+ ago|in (?:19|20)\d\d|in (?:January|February|March|April|May|June|July|August|September|October|November|December)|as an?|on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|the \d|\d))\b.*", re.I | re.S)
 LIST = re.compile(
     r"\s*(?:,?\s+(?:especially|particularly|in particular|such as|including)\s+|,\s*(?:and |or |but also |also )?"
-    r"|\s+and\s+(?:also )?|\s+or\s+|\s*&\s*|\s*/\s*|\s+as well as\s+)\s*"
+    r"|\s+and\s+(?:also )?|\s+or\s+|\s*&\s*|\s+/\s+|(?<=[a-z])/(?=[a-z])|\s+as well as\s+)\s*"
 )
 NOT_A_PIECE = re.compile(
     r"(?:i|he|she|it|we|they|you|my|his|her|our|your|that|this|but|so|because|which|who|when|where|if|though|although|then|also|not|live|lives|work|works|have|has"
-    r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|find|feel|a variety|all of|etc|among|more|remember|(?:bear in )?mind(?: you)?$|believe me|trust me|you see|right|really|honestly|frankly|seriously|obviously|clearly|naturally|of course|apparently|sadly|unfortunately|luckily|fortunately|sorry|no|yes|well|too|either|anyway|as|since|unless|until|always|never|now|still|today)\b", re.I
+    r"|am|is|are|was|can|will|would|want|need|think|don['’]t|play|hate|love|like|prefer|please|thanks?|what|how|do|does|could|even|even though|and|recently|just|to|in|on|at|for|with|of|find|feel|often|usually|sometimes|a variety|all of|etc|among|more|remember|(?:bear in )?mind(?: you)?$|believe me|trust me|you see|right|really|honestly|frankly|seriously|obviously|clearly|naturally|of course|apparently|sadly|unfortunately|luckily|fortunately|sorry|no|yes|well|too|either|anyway|as|since|unless|until|always|never|now|still|today)\b", re.I
 )  # fmt: skip
 NOT_LIKED = re.compile(
-    r"(?:it|that|this|them|their|its|those|these|you|your|him|his|her|he|she|-|–|—|the (?-i:[a-z])(?!(?:ea|each|cean|ountains?|utdoors|iano|uitar|iolin|old|eat|ain|now|un|heatre|heater|pera|inema|ountryside|ity|orest|oods|mell of|ound of|aste of|treet food|olou?r)\b)\w*|how|what|when|if|where|everything|anything|nothing|something|all|to (?:hear|know|see|ask|think|say|share|tell|have|try|get|go back|talk|believe|do)"
+    r"[-–—]|(?:it|that|this|them|their|its|those|these|you|your|me|us|him|his|her|he|she|is|are|was|am|and|or|of|with|for|theme|the (?-i:[a-z])(?!(?:ea|each|cean|ountains?|utdoors|iano|uitar|iolin|old|eat|ain|now|un|heatre|heater|pera|inema|ountryside|ity|orest|oods|mell of|ound of|aste of|treet food|olou?r (?!and|of|here))\b)\w*|how|what|when|if|where|everywhere|everything|anything|nothing|something|all|to (?:hear|know|see|ask|think|say|share|tell|have|try|get|go back|talk|believe|do)"
     r"|both|one|so much|the (?:\w+ and )?(?:\w+ ){0,2}(?:actors?|plot|story|stories|characters?|ending|atmosphere|feeling|movie|film|book|song|lyrics|style)\b|the (?:idea|way|sound|suggestion|plan|first|second|same|other|one|ones|new one|most)|being here|talking|chatting|about|my (?:day|time)|myself|the people|the fact|very much|a lot|at all)\b", re.I
 )  # fmt: skip
 ADVERB = re.compile(
@@ -313,7 +319,7 @@ ADVERB = re.compile(
     r"|alone|together|early|late|here|there|harder|better|more|less|a bit|a little|every (?:day|week|month|morning|evening|night))", re.I
 )  # fmt: skip
 FILLER_HEAD = re.compile(
-    r"(?:the|to|an?|my|some|any|really|very|all kinds of|all sorts of|various|different|most|both|having|eating|drinking|going to|also|reading books by|especially|so called) ", re.I
+    r"(?:the|an?|my|some|any|really|very|all kinds of|all sorts of|various|different|most|both|having|eating|drinking|going to|also|reading books by|especially|so called) ", re.I
 )  # fmt: skip
 NOT_NAMES = frozenset(
     ["I", "OK", "Okay", "Ok", "Here", "There", "Happy", "Sorry", "Sure", "Glad", "Fine", "Good", "Done", "Back", "Home", "Not", "Really", "So", "Now", "Just", "Still", "Also", "Very", "The", "A", "An", "My", "In", "On", "At", "Looking", "Going", "Feeling", "Trying", "Thinking", "Chinese", "English", "German", "French", "Spanish", "Italian", "American", "British", "Japanese", "Korean", "Indian", "Russian", "Canadian", "Dutch", "Portuguese", "Swiss", "Austrian", "Polish", "Turkish", "Mexican", "Brazilian", "Australian", "European", "Asian", "African", "Muslim", "Christian", "Jewish", "Buddhist", "Hindu", "Catholic", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]

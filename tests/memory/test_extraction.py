@@ -87,6 +87,80 @@ def test_what_people_say_about_themselves_is_kept(text, expected):
     assert keys(text) == expected
 
 
+VALUES = [  # a value is whole, and reads right after "likes", "owns", "is learning"
+    ("I'm lactose intolerant.", [("user", "intolerance", "lactose")]),
+    ("I have a gluten intolerance.", [("user", "intolerance", "gluten")]),
+    ("我乳糖不耐受。", [("user", "intolerance", "乳糖")]),
+    ("I love to relax on the sofa.", [("user", "likes", "to relax on the sofa")]),
+    ("I like to read, swim and cook.",
+     [("user", "likes", "to read"), ("user", "likes", "to swim"), ("user", "likes", "to cook")]),
+    ("I like to create poems and short stories.", [("user", "likes", "to create poems and short stories")]),
+    ("I'm learning how to market myself and boost my brand.",
+     [("user", "learning", "to market myself and boost my brand")]),
+    ("I enjoy curling up with a good book.", [("user", "likes", "curling up with a good book")]),
+    ("I enjoy spending time with my family.", [("user", "likes", "spending time with my family")]),
+    ("I like coffee with a bit of milk.", [("user", "likes", "coffee")]),
+    ("I'm passionate about creating a safe, inviting place.",
+     [("user", "likes", "creating a safe, inviting place")]),
+    ("I love making new and powerful models.", [("user", "likes", "making new and powerful models")]),
+    ("I love listening to old records, watching art films, writing long letters, tasting tea, and collecting things.",
+     [("user", "likes", v) for v in ("listening to old records", "watching art films", "writing long letters",
+                                     "tasting tea", "collecting things")]),
+    ("I like bands like AC/DC.", [("user", "likes", "bands like AC/DC")]),
+    ("I like tea/coffee.", [("user", "likes", "tea"), ("user", "likes", "coffee")]),
+    ("I'm an assistant manager.", [("user", "job", "assistant manager")]),
+    ("I bought a metal detector and walk along the beach.", [("user", "owns", "a metal detector")]),
+    ('I bought a book called "Emotional Intelligence".', [("user", "owns", 'a book called "Emotional Intelligence"')]),
+    ("I finished up with the report.", [("report", "progress", "finished")]),
+    ("My favorite is Hawaiian pizza.", [("user", "likes", "Hawaiian pizza")]),
+    ("My favorite music genres are rock and pop.",
+     [("user", "favourite music genres", "rock"), ("user", "favourite music genres", "pop")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), VALUES, ids=[text for text, _ in VALUES])
+def test_a_value_is_whole_and_reads_by_itself(text, expected):
+    assert keys(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I love the color and texture.",
+        "I love making this chocolate cake.",
+        "I love escaping to that world.",
+        "I love seeing them eat fruit.",
+        "I like having some of these around.",
+        "They accept and love me.",
+        "It brought hope, energy and love everywhere.",
+        "After all, love is a two-way street.",
+        "I'm learning a ton.",
+        "I'm even learning with them!",
+        "I've been studying real hard.",
+        "I've finished few days ago.",
+        "The tournament is on again and it's INTENSE!",
+        "You got this! Remember that anything is possible with hard work.",
+        "Don't forget it's about feeling good, too.",
+        "昨天我学了一道新的菜，叫做清蒸鲈鱼。",
+    ],
+)
+def test_what_points_at_something_or_cheers_up_is_no_fact(text):
+    assert drawn(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("I'm lactose intolerant.", "The user is lactose intolerant."),
+        ("I used to have a dog.", "The user has no dog."),
+        ("我对麸质不耐受。", "用户对麸质不耐受。"),
+        ("My favourite colours are blue and green.", "The user's favourite colours: blue."),
+    ],
+)
+def test_an_entry_reads_as_a_sentence(text, entry):
+    assert drawn(text)[0].text == entry
+
+
 PAIRS = [
     ("My name is Leo", "我的名字是小李"), ("My budget is 8000", "我的预算是八千"), ("I live in Rome", "我住在罗马"),
     ("I love jazz", "我爱听爵士乐"), ("I'm allergic to nuts", "我对坚果过敏"),
