@@ -567,7 +567,7 @@ def _values(raw: str, attribute: str, check: str, *, listed: bool = False) -> li
             value = f"to {value}"  # "to read, swim and cook"
         found.append((value, begins + end))
         at = begins + 1
-        if end < len(piece.rstrip(" .")) or len(value.split()) > 4:
+        if end < len(piece.rstrip(" .")) or len(value.removeprefix("to ").split()) > 4:
             break
     return found
 
