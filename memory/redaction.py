@@ -1,4 +1,5 @@
-"""Secrets leave a text before any sink sees it: keys, tokens, passwords, card numbers; counted, never kept.
+"""Secrets leave a text before any sink sees it: keys, tokens, passwords, PINs, the numbers of cards and of identity
+papers; counted, never kept.
 
 Applied once, where words enter the engine; a store may add patterns of its own. E-mail addresses and phone numbers
 stay, for they are what a memory is made of: they leave where words go to somebody else (`SHARED`). It is no
@@ -52,7 +53,35 @@ SECRET_NAME = re.compile(
     r"(?:pass(?:word|wd|phrase)|pwd|secret|token|(?:api|access|account|private|secret)[ _-]?key)\\?[\"']?\s{0,2}\Z",
     re.I,
 )
-GIVEN = re.compile(r"(?=[^\s\d]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'&;,<>(){}\[\]$\\]{8,}")
+GIVEN = re.compile(
+    r"(?=[^\s\d\"'&;,<>(){}\[\]$\\]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'&;,<>(){}\[\]$\\]{8,}"
+)
+# "my password is hunter2", 密码是…: said in a sentence. Letters alone are told only by quotation marks, for a password
+# may also be "wrong" or "expired"; in Chinese those are no Latin letters.
+_PASSWORD = ("ssw", "SSW", "scode", "SCODE", "sphrase", "SPHRASE", "PIN", "密码", "口令")
+_OF_WHAT = r"(?:[^\S\n]{1,2}(?:for|of|to|on|in|at)[^\S\n][\w'’ -]{1,40}?)?"
+_BEING = (
+    r"[^\S\n]{0,2}(?:[:：]|\bis\b|\bwas\b|就?是|为|叫|(?:改|换|设)(?:成|为))"
+    r"(?:[^\S\n](?:now|still|just|set to|:))?[^\S\n]{0,3}"
+)
+_OF_IT = r"[A-Za-z0-9!#%&*+./:?@^_~-]"
+SPOKEN = re.compile(
+    rf"(?:pass(?:word|code|phrase|wort)|密码|口令){_OF_WHAT}{_BEING}"
+    r"(?:[\"'“‘「]([^\s\"'”’」]{4,64})[\"'”’」]"
+    rf"|(?={_OF_IT}{{0,60}}\d)({_OF_IT}{{3,63}}[A-Za-z0-9#%&*+@^_~/-])(?!{_OF_IT}{{0,60}}[A-Za-z0-9]|\()"
+    r"(?!\S{0,3}[^\S\n](?:characters|chars|letters|digits|symbols|words|minutes|hours|days|weeks|months|years)\b))"
+    rf"|(?:密码|口令){_BEING}([A-Za-z][\w!@#%^&*.-]{{3,63}})"
+    rf"|(?-i:\bPIN\b)(?:[^\S\n]number|(?P<code>[^\S\n]code))?码?{_OF_WHAT}{_BEING}[\"'“]?"
+    r"(\d{4}(?(code)|(?:\d{2})?))(?![\d.,:/-]?\d)",  # six digits are the PIN code of a place in India
+    re.I,
+)
+# American, after its name; Chinese, by its day and its check digit.
+IDENTITY = re.compile(
+    r"(?:SSN(?<!\wSSN)\b|[Ss]ocial [Ss]ecurity(?: [Nn]umber| [Nn]o\.?)?)\W{0,3}(?:is|was)?\W{0,3}"
+    r"(\d{3}[- ]?\d{2}[- ]?\d{4})(?!\d)"
+    r"|[1-9](?<![\dA-Za-z][1-9])\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])"
+)
+_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)  # GB 11643
 # In groups as on the card, also where JSON spells out the space between them, or in one; what follows may be its date
 # or its code, and is no part of it.
 CARD = re.compile(
@@ -115,6 +144,21 @@ def _replaced(text: str, spans: Iterable[Span], sort: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+def gives_secret(words: str, attribute: str = "") -> bool:
+    """Whether it says what a password, a PIN or an identity number is, be it left in the text or taken out of it.
+
+    >>> gives_secret("The user's password is swordfish."), gives_secret("The user wants to change the password.")
+    (True, False)
+    """
+    return bool(" removed]" in words or _SECRET_NOUN.search(attribute) or _TELLS.search(words))
+
+
+_SECRET_NOUN = re.compile(
+    r"pass(?:word|code|phrase)|\bpin\b|\bcvv\b|\bcvc\b|\bssn\b|social security|密码|口令|身份证", re.I
+)
+_TELLS = re.compile(rf"(?:pass(?:word|code|phrase)|密码|口令|(?-i:\bPIN\b)){_OF_WHAT}{_BEING}\S", re.I)
+
+
 # ── the sorts ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -123,8 +167,10 @@ def _by(pattern: re.Pattern[str]) -> Find:
 
 
 def _passwords(text: str) -> Iterator[Span]:
-    """In an address, and given by name."""
+    """In an address, in a sentence, and given by name."""
     spans = [found.span(1) for found in PATTERNS["password"].finditer(text)]
+    if any(map(text.__contains__, _PASSWORD)):  # a look for letters costs a tenth of a search
+        spans += [found.span(found.lastindex or 0) for found in SPOKEN.finditer(text)]
     at = 0
     for gives in GIVES.finditer(text):
         if gives.end() < at or not SECRET_NAME.search(text, max(0, gives.start() - 30), gives.start()):
@@ -146,6 +192,17 @@ def _joined(spans: Iterable[Span]) -> Iterator[Span]:
         end = max(end, stop)
     if end > begin:
         yield begin, end
+
+
+def _identities(text: str) -> Iterator[Span]:
+    for found in IDENTITY.finditer(text):
+        if found[1] or _checked(found[0]) == found[0][-1].upper():
+            yield found.span(found.lastindex or 0)
+
+
+def _checked(number: str) -> str:
+    """The check digit that a Chinese identity number should end with (GB 11643)."""
+    return "10X98765432"[sum(weight * int(digit) for weight, digit in zip(_WEIGHTS, number, strict=False)) % 11]
 
 
 def _cards(text: str) -> Iterator[Span]:
@@ -191,7 +248,12 @@ def _luhn(digits: list[int]) -> bool:
 
 
 SECRETS: Sorts = MappingProxyType(
-    {**{sort: _by(p) for sort, p in PATTERNS.items()}, "password": _passwords, "card number": _cards}
+    {
+        **{sort: _by(p) for sort, p in PATTERNS.items()},
+        "password": _passwords,
+        "identity number": _identities,
+        "card number": _cards,
+    }
 )
 SHARED: Sorts = MappingProxyType({"e-mail address": _by(MAIL), "phone number": _phones})
 

@@ -42,6 +42,7 @@ from memory.facts import (
 )
 from memory.knowledge import Conflict, Knowledge
 from memory.language import is_cjk, terms
+from memory.redaction import gives_secret
 
 SAME = 0.8  # Jaccard overlap of words from which two texts say the same
 AT_ONCE = timedelta(hours=1)  # apart, from which what was said later was said of what came before
@@ -82,6 +83,8 @@ def revise(
     >>> revise(Knowledge(), budget, source, Writer("trip", 0, "rules", BEGINNING), len, lambda c: ()).outcome.verdict
     'stored'
     """
+    if gives_secret(candidate.text, candidate.attribute):
+        return Revision((), Outcome("none", NO_SECRETS, start=candidate.start, end=candidate.end))
     draft = _Draft(k, candidate, source, writer, write)
     if draft.interval.valid_to <= draft.interval.valid_from:
         return draft.quarantined("it would end before it begins")
@@ -117,6 +120,7 @@ def excludes(one: Fact, other: Fact) -> bool:
     return one.single and other.single and not one.negated and one.value_key != other.value_key
 
 
+NO_SECRETS = "a secret is no fact"
 NO_VALUE = value_digest("")
 
 

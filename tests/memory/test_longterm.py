@@ -245,6 +245,28 @@ def test_an_empty_result_says_why(of, said, reason):
     assert [o.reason for line in memory.ledger() for o in line.outcomes] == [reason]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My password is swordfish.", "My password is hunter2.", "Please remember my wifi password: blue-kettle-42.",
+        "My PIN is 1234.", "My SSN is 078-05-1120.", "我的密码是swordfish。", "请记住我的密码：abc123",
+        "I decided that my password is swordfish from now on.",
+    ],
+)  # fmt: skip
+def test_a_secret_becomes_no_fact_whoever_drew_it(of, said):
+    memory = of(conversation="trip")
+    assert {o.verdict for o in memory.write(said)} == {"none"}
+    source = Source("trip", 1, memory.journal.said(said), 0, len(said), "user", MONDAY)
+    drawn = memory.add(Candidate("The user's password is swordfish.", 0, len(said)), source, by="gpt")
+    assert (drawn.verdict, drawn.reason) == ("none", "a secret is no fact")
+    assert memory.facts(all_states=True) == []
+
+
+def test_what_is_to_be_done_about_a_secret_is_kept(of):
+    (told,) = of().write("Please remember to change my password on Friday.")
+    assert told.verdict == "stored"
+
+
 def test_a_user_who_wants_nothing_remembered_gets_ledger_lines_alone(of):
     memory = of(conversation="trip")
     memory.write("My budget is 5000 euros.", at=MONDAY)

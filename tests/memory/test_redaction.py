@@ -89,6 +89,12 @@ def test_a_card_number_goes_with_whatever_stands_beside_it(number, before, after
         "0000 0000 0000 0000",
         "max_tokens: 1024, token=settings.token, api_key=os.environ['API_KEY']",
         "the password: it is on the wall; the secret: 3 eggs",
+        "My password is wrong. My password is too short! The password is case-sensitive, and it was expired.",
+        "A password is 12 characters long at least; the password is 8-16 characters.",
+        "My PIN is blocked, the PIN is 4 digits, PIN: 12.05.2026, my PIN code is 560001 in Bengaluru? no: 5600012",
+        "密码是什么？密码是对的。密码为空。",
+        "Social Security is 90 years old; case 110105194912310021",  # the check digit is wrong
+        "password = get_secret(1), password: string",
         "http://localhost:8080/@me, git@github.com:org/repo.git, ssh://git@example.org:22/x",
     ],
 )
@@ -113,6 +119,36 @@ def test_what_is_no_secret_stays(text):
 )
 def test_a_password_leaves_the_address_or_the_name_that_it_stands_with(around):
     assert redact(around.format("hunter2hunter2")) == (around.format("[password removed]"), {"password": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("My password is hunter2.", "My password is [password removed]."),
+        ("the wifi password is now blue-kettle-42, ok?", "the wifi password is now [password removed], ok?"),
+        ('My passphrase is "swordfish" by the way', 'My passphrase is "[password removed]" by the way'),
+        ("The password for the old router was tr0ub4dor!", "The password for the old router was [password removed]!"),
+        ("Passwort: geheim99", "Passwort: [password removed]"),
+        ("My PIN is 1234, don't tell.", "My PIN is [password removed], don't tell."),
+        ("PIN number: 123456", "PIN number: [password removed]"),
+        ("我的密码是swordfish。", "我的密码是[password removed]。"),
+        ("密码改成了吗？密码：abc123！", "密码改成了吗？密码：[password removed]！"),
+    ],
+)
+def test_a_password_that_is_said_leaves_the_sentence(text, kept):
+    assert redact(text) == (kept, {"password": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("My SSN is 078-05-1120.", "My SSN is [identity number removed]."),
+        ("Social Security number: 078 05 1120", "Social Security number: [identity number removed]"),
+        ("我的身份证号是11010519491231002X", "我的身份证号是[identity number removed]"),
+    ],
+)
+def test_the_number_of_an_identity_paper_leaves_the_text(text, kept):
+    assert redact(text) == (kept, {"identity number": 1})
 
 
 @pytest.mark.parametrize(

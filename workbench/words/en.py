@@ -2107,6 +2107,7 @@ TEXT: dict[str, str] = {
     "sort.api key": "API key",
     "sort.token": "access token",
     "sort.card number": "card number",
+    "sort.identity number": "identity number",
     "sort.password": "password",
     "sort.e-mail address": "e-mail address",
     "sort.phone number": "phone number",
