@@ -362,12 +362,9 @@ def _english(subject: str, attribute: str, value: str, *, negated: bool) -> str:
 
 
 def _chinese(subject: str, attribute: str, value: str, *, negated: bool) -> str:
-    who = "用户" if subject == USER else subject
-    if subject.startswith("user's "):
-        kin = subject.removeprefix("user's ")
-        who = f"用户的{_CHINESE_NOUNS.get(kin, kin)}"
+    who = subject_called(subject, chinese=True)
     noun = _CHINESE_NOUNS.get(attribute, attribute)
-    value = _STYLES.get(value, value) if attribute == "reply style" else value
+    value = value_called(attribute, value, chinese=True)
     if attribute in _CHINESE:
         return _CHINESE[attribute][negated].format(Who=who, Owner=f"{who}的", v=value)
     if negated and not value:
@@ -433,6 +430,23 @@ def called(attribute: str, *, chinese: bool) -> str:
     ('开业日期', 'opening date', 'flat')
     """
     return _CHINESE_NOUNS.get(attribute, attribute) if chinese else attribute
+
+
+def subject_called(subject: str, *, chinese: bool) -> str:
+    """What a reader knows the subject by; a name is the name.
+
+    >>> [subject_called(each, chinese=True) for each in ("user's cat", "user", "Mia")]
+    ['用户的猫', '用户', 'Mia']
+    """
+    if not chinese:
+        return subject
+    kin = subject.removeprefix("user's ")
+    return "用户" if subject == USER else f"用户的{_CHINESE_NOUNS.get(kin, kin)}" if kin != subject else subject
+
+
+def value_called(attribute: str, value: str, *, chinese: bool) -> str:
+    """A value out of our own vocabulary in the reader's language; what somebody said stays as it was said."""
+    return _STYLES.get(value, value) if chinese and attribute == "reply style" else value
 
 
 def mostly_chinese(text: str) -> bool:

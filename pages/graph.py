@@ -11,7 +11,7 @@ from workbench.words import Words
 
 @live.page()
 def remembered(here: Place, say: Words) -> None:
-    want, view = graph.chosen(), graph.whole(here)
+    want, view = graph.chosen(), graph.whole(here, say)
     why = graph.behind(here, want)
     shown = graph.drawing(view, want, why)
     heading(say("graph.title"), here.row.title, graph.badges(view, say), say)

@@ -89,7 +89,7 @@ class WhatIf(Shown):
         told = ", ".join(self.changes) or "nothing changed"
         return (
             f"<What if at turn {self.turn} of {self.scope.conversation}: {told}: {self.before_tokens:,} → "
-            f"{self.after_tokens:,} tokens, {len(self.moved)} parts moved>"
+            f"{self.after_tokens:,} tokens, {len(self.moved)} {'part' if len(self.moved) == 1 else 'parts'} moved>"
         )
 
     def rows(self) -> list[list[Any]]:

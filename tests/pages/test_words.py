@@ -9,6 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import workbench
+from memory.bookmarks import BOOKMARKS, BY_MODEL
+from memory.boundaries import BOUNDARIES
+from memory.eviction import EVICTION
+from memory.gist import MAKERS
 from workbench.components.diff import _cause
 from workbench.views.diff import Cause
 from workbench.views.feed import KINDS
@@ -40,6 +44,27 @@ def test_every_kind_of_event_has_a_name_and_a_sentence(language: str):
         assert say.sentence(kind, values)
         sentence = LANGUAGES[language].get(f"feed.{kind}")
         assert sentence is None or fields(sentence) <= set(names), kind
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [
+        ("rule", [*BOUNDARIES, "page_cap"]),
+        ("policy", [*EVICTION, "cooperative", "yes_no"]),
+        ("origin", [*BOOKMARKS, *BY_MODEL, *MAKERS, "user", "model", "edited", "pruned", "range"]),
+    ],
+)
+def test_whatever_can_be_registered_is_called_something(language: str, group: str, names: list[str]):
+    assert [name for name in names if f"{group}.{name}" not in LANGUAGES[language]] == []
+
+
+def test_one_of_a_thing_is_not_told_as_many():
+    """`{n:n} {n:page|pages}`; tokens are never one."""
+    many = re.compile(r"\{(\w+):n\} (?:labelled |near |needless )?([a-z]+s)\b")
+    never_one = {"tokens", "is", "was", "has", "have", "does", "nodes", "less", "needless"}
+    found = {key: m[0] for key, text in LANGUAGES["en"].items() for m in many.finditer(text) if m[2] not in never_one}
+    assert found == {}
 
 
 def test_every_key_that_the_code_asks_for_is_there():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 import streamlit as st
 
+from memory.attributes import called, subject_called
 from memory.errors import NotFound
+from memory.graph import ENTITY
 from memory.scope import Scope
+from memory.show import small
 from memory.stores.sql import Store
 from workbench import state
 from workbench.components.export import export
@@ -19,6 +22,7 @@ from workbench.components.heading import Badge
 from workbench.components.network import network, placed
 from workbench.components.node_list import Row, node_list
 from workbench.components.story import decided
+from workbench.components.timed import day_of
 from workbench.state import Missing, Place
 from workbench.views import graph as graph_view
 from workbench.views.facts import SourceRow
@@ -81,14 +85,28 @@ def _day(key: str) -> date | None:
 # ── views ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def whole(here: Place) -> GraphView:
+def whole(here: Place, say: Words) -> GraphView:
     """Kept until something changes; what holds *now* is looked at once an hour."""
     hour = state.open_store().clock().replace(minute=0, second=0, microsecond=0)
-    return state.view(_whole, here, hour)
+    return state.view(_whole, here, (hour, say.language))
 
 
-def _whole(store: Store, scope: Scope, hour: object) -> GraphView:
-    return graph_view.graph(store, scope)
+def _whole(store: Store, scope: Scope, asked: tuple[object, str]) -> GraphView:
+    return in_language(graph_view.graph(store, scope), asked[1])
+
+
+def in_language(view: GraphView, language: str) -> GraphView:
+    """With what our own vocabulary names called as the reader calls it: whose something is, and what."""
+    if language != "zh":
+        return view
+    nodes = tuple(_called(node) for node in view.nodes)
+    edges = tuple(replace(edge, label=called(edge.label, chinese=True)) for edge in view.edges)
+    return replace(view, nodes=nodes, edges=edges)
+
+
+def _called(node: GraphNode) -> GraphNode:
+    name = subject_called(node.text, chinese=True) if node.kind == ENTITY else node.text
+    return node if name == node.text else replace(node, text=name, label=small(name, graph_view.LABEL))
 
 
 def behind(here: Place, want: Chosen) -> Behind | None:
@@ -264,7 +282,7 @@ def panel(here: Place, view: GraphView, want: Chosen, why: Behind | None, say: W
         if ">" in want.node:
             _edge(view, want.node, say)
         else:
-            _node(state.view(_one, here, view_of(here), want.node), here, why, say)
+            _node(state.view(_one, here, (*view_of(here), say.language), want.node), here, why, say)
     except NotFound:
         _head(escaped(visible(want.node, 40)), say)
         st.info(say("graph.gone.node"), icon=":material/info:")
@@ -274,8 +292,8 @@ def view_of(here: Place) -> tuple[int, int]:
     return (here.stream.version, here.own_version)
 
 
-def _one(store: Store, scope: Scope, versions: object, name: str) -> NodeView:
-    return graph_view.node(store, graph_view.graph(store, scope), name)
+def _one(store: Store, scope: Scope, versions: tuple[int, int, str], name: str) -> NodeView:
+    return graph_view.node(store, in_language(graph_view.graph(store, scope), versions[-1]), name)
 
 
 def _head(title: str, say: Words) -> None:
@@ -294,7 +312,7 @@ def _node(one: NodeView, here: Place, why: Behind | None, say: Words) -> None:
     if node.state:
         pairs.insert(0, (say("graph.state"), say(f"timeline.state.{node.state}")))
     if node.day:
-        pairs.insert(0, (say("graph.since.day"), node.day.isoformat()))
+        pairs.insert(0, (say("graph.since.day"), day_of(node.day, say)))
     reason = reason_of(why.reasons[node.id], say) if why and node.id in why.reasons else ""
     facts(pairs, key="graph_node", title=node.text or node.label, note=reason)
     if one.fact:
@@ -430,7 +448,7 @@ def _listed(rows: Sequence[Row], all_: int, selected: str, label: str, key: str,
 
 def _meta(node: GraphNode, shown: Drawing | None, say: Words) -> str:
     reason = reason_of(shown.reasons[node.id], say) if shown and node.id in shown.reasons else ""
-    day = node.day.isoformat() if node.day else ""
+    day = day_of(node.day, say) if node.day else ""
     name = "" if node.id.startswith("e:") else node.id
     return " · ".join(filter(None, (reason, name, day, say("graph.edges.n", edges=node.edges))))
 

@@ -13,6 +13,7 @@ from sessions.funnel import STAGES, Asked, Funnel
 from sessions.honesty import LOG, Honesty
 from sessions.lab_results import Result
 from sessions.paging import ORACLE
+from sessions.paging import Cell as Setup
 from sessions.topology import LABELS, UNKNOWN, Topology
 from workbench import live, state
 from workbench.components.bars import Bar, bars
@@ -136,6 +137,13 @@ def room_name(view: LabView, room: int, say: Words) -> str:
     return say("lab.room.pages", n=room) if view.is_by_pages else say("tokens", tokens=room)
 
 
+def cell_name(cell: Setup, say: Words) -> str:
+    """What `cell.name` says, its room in the reader's language."""
+    parts = cell.name.split(" · ")[:3]
+    parts.append(say("lab.room.pages", n=cell.pages) if cell.pages else say("tokens", tokens=cell.budget))
+    return " · ".join(parts if cell.parts else [*parts, say("lab.whole_pages")])
+
+
 def heat(view: LabView, say: Words) -> None:
     """Boundaries against evictions at one budget; the metric, the budget and the way to recall are chosen above."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -160,7 +168,7 @@ def heat(view: LabView, say: Words) -> None:
 def _hot(cell: HeatCell, view: LabView, say: Words) -> Hot:
     text = figure(cell.value, view.metric, say)
     sub = "" if cell.low is None or cell.high is None else f"{cell.low:.2f}–{cell.high:.2f}"
-    says = [cell.result.cell.name, f"{say(f'lab.metric.{view.metric}')} {text}"]
+    says = [cell_name(cell.result.cell, say), f"{say(f'lab.metric.{view.metric}')} {text}"]
     if sub:
         says.append(say("lab.interval", low=f"{cell.low:.2f}", high=f"{cell.high:.2f}", n=cell.result.n))
     says += [say("lab.is_best")] * cell.is_best + [say("lab.is_front")] * cell.is_front
@@ -181,25 +189,27 @@ def front(view: LabView, say: Words) -> None:
     dots = [Dot(str(n), r.spent, r.end_to_end(), kind, _told(r, say), _row(r, kind, say), n == view.chosen)
             for n, r, kind in points]  # fmt: skip
     cheap, best = view.lab.front[0], view.lab.front[-1]
-    alt = say("lab.front.alt", n=len(points), on=len(view.lab.front), cheap=cheap.cell.name,
-              low=f"{cheap.end_to_end():.2f}", best=best.cell.name, high=f"{best.end_to_end():.2f}")  # fmt: skip
+    alt = say(
+        "lab.front.alt", n=len(points), on=len(view.lab.front), cheap=cell_name(cheap.cell, say),
+        low=f"{cheap.end_to_end():.2f}", best=cell_name(best.cell, say), high=f"{best.end_to_end():.2f}",
+    )  # fmt: skip
     head = [say("lab.cell"), say("lab.front.tokens"), say("lab.metric.right1"), say("lab.front.where")]
     drawn(dots, head, say, "lab_front", say("lab.front"), alt, _chosen("lab_front"))
 
 
 def _told(r: Result, say: Words) -> str:
-    return say("lab.front.dot", cell=r.cell.name, tokens=round(r.spent), right=f"{r.end_to_end():.2f}")
+    return say("lab.front.dot", cell=cell_name(r.cell, say), tokens=round(r.spent), right=f"{r.end_to_end():.2f}")
 
 
 def _row(r: Result, kind: str, say: Words) -> tuple[str, ...]:
-    return r.cell.name, say.number(r.spent), f"{r.end_to_end():.2f}", say(f"lab.front.{kind}")
+    return cell_name(r.cell, say), say.number(r.spent), f"{r.end_to_end():.2f}", say(f"lab.front.{kind}")
 
 
 def one(view: LabView, say: Words) -> None:
     """The chosen cell: what came of its questions, by category."""
     r = view.cell
     section(say("lab.one"), "center_focus_strong", "", say("lab.one.says"))
-    st.markdown(f"`{visible(r.cell.name)}`")
+    st.markdown(f"`{visible(cell_name(r.cell, say))}`")
     split = r.split()
     precision = say("lab.none") if r.precision is None else f"{r.precision:.2f}"
     facts(

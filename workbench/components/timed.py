@@ -20,8 +20,12 @@ Link = Callable[..., Mapping[str, str]]
 def day(at: datetime | None, say: Words, none: str = "–") -> str:
     if at is None:
         return none
-    here = at.astimezone(say.zone)
-    return say("timeline.day", year=here.year, month=say(f"month.{here.month}"), day=here.day)
+    return day_of(at.astimezone(say.zone), say)
+
+
+def day_of(when: date, say: Words) -> str:
+    """The day as the reader writes it, in whatever zone it is given."""
+    return say("timeline.day", year=when.year, month=say(f"month.{when.month}"), day=when.day)
 
 
 def millis(at: datetime | None) -> int | None:

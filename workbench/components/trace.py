@@ -172,7 +172,7 @@ def call(row: CallRow, index: int, say: Words) -> None:
         if row.text:
             st.code(visible(row.text, 20_000), language=None, wrap_lines=True)
         for tool in row.calls:
-            st.code(visible(tool, 4_000), language="json", wrap_lines=True)
+            st.code(visible(tool, 4_000), language=None, wrap_lines=True)
 
 
 def sections(view: TurnView, say: Words) -> None:
@@ -223,7 +223,7 @@ def filed(view: TurnView, say: Words) -> None:
             st.caption(say("trace.filed.says"))
             for row in view.filed:
                 st.caption(say("trace.filed.turn", turn=row.turn) if row.turn else say("trace.filed.whole"))
-                st.code(visible(row.text, FILED), language="json", wrap_lines=True)
+                st.code(visible(row.text, FILED), language=None, wrap_lines=True)
 
 
 def latency(view: TurnView, say: Words) -> None:

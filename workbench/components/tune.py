@@ -350,7 +350,7 @@ def keep(tried: Tried, here: Place, say: Words) -> None:
                 for kind, made in (("toml", as_toml), ("json", as_json)):
                     st.download_button(f"settings.{kind}", made(tried.settings), f"settings.{kind}", "text/plain",
                                        key=f"tune_{kind}", on_click="ignore")  # fmt: skip
-            st.code("workbench replay --settings settings.toml", language="bash")
+            st.code("workbench replay --settings settings.toml", language=None)
             st.code('from sessions.presets import load\nEngine.open(…, settings=load("settings.toml"))',
                     language="python")  # fmt: skip
         state.door("replay", say("tune.walk"), "replay")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from memory.attributes import called
+from memory.attributes import called, subject_called, value_called
 from workbench.components import part
 from workbench.components.timed import day, millis
 from workbench.views.lanes import Bar, Lane, LanesView, Mark, Version
@@ -54,19 +54,22 @@ def lanes(
 
 def _lane(lane: Lane, view: LanesView, axis: str, chosen: int | None, say: Words) -> dict[str, Any]:
     first = lane.versions[0]
-    subject = say("timeline.user") if lane.subject == "user" else visible(lane.subject, 60)
+    chinese = say.language == "zh"
+    whose = say("timeline.user") if lane.subject == "user" else subject_called(lane.subject, chinese=chinese)
     return {
         "key": lane.key,
-        "title": visible(called(lane.attribute, chinese=say.language == "zh") or first.text, 80),
-        "sub": subject if lane.attribute else say("timeline.text_only"),
+        "title": visible(called(lane.attribute, chinese=chinese) or first.text, 80),
+        "sub": visible(whose, 60) if lane.attribute else say("timeline.text_only"),
         "count": len(lane.versions) + lane.older,
         "older": say("timeline.older", n=lane.older) if lane.older else "",
-        "versions": [_version(v, view, axis, chosen, say) for v in lane.versions],
+        "versions": [_version(v, lane, view, axis, chosen, say) for v in lane.versions],
     }
 
 
-def _version(v: Version, view: LanesView, axis: str, chosen: int | None, say: Words) -> dict[str, Any]:
-    value = visible(v.value or v.text, 120)
+def _version(
+    v: Version, lane: Lane, view: LanesView, axis: str, chosen: int | None, say: Words
+) -> dict[str, Any]:  # fmt: skip
+    value = visible(value_called(lane.attribute, v.value, chinese=say.language == "zh") or v.text, 120)
     label = say("timeline.not", value=value) if v.negated and v.value else value
     return {
         "fact": v.fact,
