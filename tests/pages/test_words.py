@@ -124,7 +124,7 @@ def test_an_address_in_foreign_words_becomes_no_link(address: str):
 def test_what_changed_a_fact_is_told_in_the_readers_language():
     values = {"fact": "f2", "cause": "supersedes", "why": "it replaces f1 from 2026-12-03 on"}
     told = {lang: _cause(0, Cause("fact_changed", values, ()), Words(lang))["title"] for lang in LANGUAGES}
-    assert told["en"] == "f2 · Took the place of an older value: it replaces f1 from 2026-12-03 on"
+    assert told["en"] == "f2 · Took the place of an older value: it replaces f1 from 3 Dec 2026 on"
     assert told["zh"].startswith("f2 · 取代了旧值：")
     assert "supersede" not in told["zh"]
 
@@ -135,3 +135,9 @@ def test_a_reason_of_the_log_is_told_in_the_readers_language():
     assert Words("zh").reason("only the first 400 of 512 characters were read") == "共 512 个字符，只读了前 400 个"
     assert Words("zh").reason("something new") == "something new"
     assert Words("en").reason("above the high watermark (85%)") == "above the high watermark (85%)"
+
+
+def test_a_day_in_a_reason_is_told_as_days_are_and_a_quoted_one_as_it_was_said():
+    assert Words("en").reason("it replaces f3 from 2026-04-28 on") == "it replaces f3 from 28 Apr 2026 on"
+    assert "2026年4月28日" in Words("zh").reason("it replaces f3 from 2026-04-28 on")
+    assert Words("en").reason("it says “2026-04-28”, id 12-2026-04-28") == "it says “2026-04-28”, id 12-2026-04-28"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 
 import streamlit as st
 
@@ -22,7 +21,7 @@ from workbench.components.heading import Badge
 from workbench.components.network import network, placed
 from workbench.components.node_list import Row, node_list
 from workbench.components.story import decided
-from workbench.components.timed import day_of
+from workbench.components.timed import day, day_of
 from workbench.state import Missing, Place
 from workbench.views import graph as graph_view
 from workbench.views.facts import SourceRow
@@ -334,11 +333,11 @@ def _fact(one: NodeView, here: Place, say: Words) -> None:
     for i, source in enumerate(one.fact.sources[:SOURCES]):
         _source(source, i, here, say)
     st.markdown(f"**{say('graph.versions')}**")
-    lines = [
-        say("graph.version", since=_short(b.valid_from), until=_short(b.valid_to), first=_short(b.recorded_from),
-            last=_short(b.recorded_to))
-        for b in one.fact.beliefs
-    ]  # fmt: skip
+    lines = []
+    for b in one.fact.beliefs:
+        moments = (b.valid_from, b.valid_to, b.recorded_from, b.recorded_to)
+        since, until, first, last = (day(at, say, none="…") for at in moments)
+        lines.append(say("graph.version", since=since, until=until, first=first, last=last))
     changes = [
         say(
             "graph.change",
@@ -362,10 +361,6 @@ def _source(source: SourceRow, index: int, here: Place, say: Words) -> None:
             "graph.open.turn.of", turn=source.turn, conversation=source.conversation
         )  # fmt: skip
         state.door("turn", label, "account_tree", turn=source.turn, page=None, node=None, **there)
-
-
-def _short(at: Any) -> str:
-    return f"{at:%Y-%m-%d}" if at else "…"
 
 
 def _between(one: NodeView, say: Words) -> None:
@@ -448,9 +443,9 @@ def _listed(rows: Sequence[Row], all_: int, selected: str, label: str, key: str,
 
 def _meta(node: GraphNode, shown: Drawing | None, say: Words) -> str:
     reason = reason_of(shown.reasons[node.id], say) if shown and node.id in shown.reasons else ""
-    day = day_of(node.day, say) if node.day else ""
+    since = day_of(node.day, say) if node.day else ""
     name = "" if node.id.startswith("e:") else node.id
-    return " · ".join(filter(None, (reason, name, day, say("graph.edges.n", edges=node.edges))))
+    return " · ".join(filter(None, (reason, name, since, say("graph.edges.n", edges=node.edges))))
 
 
 def _line(e: GraphEdge, view: GraphView, say: Words) -> Row:

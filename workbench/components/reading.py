@@ -28,9 +28,9 @@ def reading(
     view: PageView, here: state.Place, say: Words, on_mark: Callable[[], None] | None, on_close: Callable[[], None]
 ) -> None:
     row = view.row
-    head, close = st.columns([5, 1], vertical_alignment="center")
-    head.markdown(f"##### :material/auto_stories: {row.name} · {say(f'state.{row.state}')}")
-    close.button("✕", help=say("page.close"), on_click=on_close, key="close_page", type="tertiary", width="stretch")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"##### :material/auto_stories: {row.name} · {say(f'state.{row.state}')}", width="content")
+        st.button("✕", help=say("page.close"), on_click=on_close, key="close_page", type="tertiary")
     importance = (
         f"{say.score(row.importance)} · {say.reason(view.why_important)}"
         if view.why_important

@@ -68,6 +68,9 @@ def _pieces(template: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((text, field or "", spec or "") for text, field, spec, _ in Formatter().parse(template))
 
 
+_DAY = re.compile(r"(?<![\w“-])(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?![\w”-])")
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """
@@ -156,9 +159,14 @@ class Words:
         for pattern, says in PHRASES.get(self.language, ()):
             found = pattern.fullmatch(text)
             if found:
-                return visible(found.expand(says), 400)
+                return self._with_days(visible(found.expand(says), 400))
         parts = text.split("; ")
-        return "; ".join(map(self.reason, parts)) if len(parts) > 1 else visible(text, 400)
+        return "; ".join(map(self.reason, parts)) if len(parts) > 1 else self._with_days(visible(text, 400))
+
+    def _with_days(self, text: str) -> str:
+        """Days as the reader writes them; what is quoted stays as it was said."""
+        told = lambda m: self("timeline.day", year=m[1], month=self(f"month.{int(m[2])}"), day=int(m[3]))  # noqa: E731
+        return _DAY.sub(told, text)
 
     def sentence(self, kind: str, values: Mapping[str, Any]) -> str:
         """What a row of the feed says."""
