@@ -30,9 +30,14 @@ def tuned(here: Place, say: Words) -> None:
 
 
 def came_of_it(tried: Tried, here: Place, say: Words) -> None:
+    told = st.empty()
+
+    def tell(work: parts.Moving) -> None:
+        told.progress(work.turn / max(1, work.turns), parts.how_far(work, say))
+
     try:
         before, after = tuning.both(here, tried)
-        tuning.await_all((before, after), here.stream.turns)
+        tuning.await_all((before, after), here.stream.turns, tell)
         if under_way := [each for each in (before, after) if each.is_under_way]:
             parts.under_way(under_way[0], say)
             return
@@ -40,7 +45,8 @@ def came_of_it(tried: Tried, here: Place, say: Words) -> None:
             parts.stopped(stopped[0], say)
             return
         comparing = tuning.effect_of(here, tried, before.played(), after.played())
-        tuning.await_all((comparing,), here.stream.turns)
+        tuning.await_all((comparing,), here.stream.turns, tell)
+        told.empty()
         if comparing.is_under_way:
             parts.under_way(comparing, say)
             return

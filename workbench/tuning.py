@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from memory.errors import EngineError
 from memory.scope import Scope
@@ -32,13 +32,20 @@ from workbench.state import Place
 FEW = 60  # questions that are asked of a long conversation
 KEPT = 4  # comparisons
 PATIENCE_S = 20.0  # a replay of a short conversation is awaited, on a busy machine too
+TOLD_AFTER_S, TOLD_EVERY_S = 0.4, 0.3  # so long the page is silent, and then says so often how far it is
 
 
-def await_all(runs: Iterable[Background], turns: int) -> None:
-    """As long as a page waits before it shows how far they are."""
+Work = TypeVar("Work", bound=Background)
+
+
+def await_all(runs: Iterable[Work], turns: int, tell: Callable[[Work], None] = lambda work: None) -> None:
+    """As long as a page waits before it goes on without them; `tell` says meanwhile how far the one waited for is."""
     until = time.monotonic() + (PATIENCE_S if turns <= LONG else SOON_S)
     for each in runs:
-        each.wait(max(0.0, until - time.monotonic()))
+        each.wait(max(0.0, min(TOLD_AFTER_S, until - time.monotonic())))
+        while each.is_under_way and time.monotonic() < until:
+            tell(each)
+            each.wait(max(0.0, min(TOLD_EVERY_S, until - time.monotonic())))
 
 
 class Tried(Protocol):

@@ -431,6 +431,12 @@ _TROUBLES = (
         r"model.?not.?found|model [^ ]+ (?:does not exist|not found)",
         404,
     ),
+    _trouble(  # with status 200, which LiteLLM tells as 500
+        ModelUnreachable,
+        "did not answer: a web page came{where}, as of a login or a proxy in between; check api_base, which mostly "
+        "ends in /v1, and log in where that is asked for",
+        r"<!doctype html|<html|misconfigured reverse proxy",
+    ),
 )  # fmt: skip
 
 

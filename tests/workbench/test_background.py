@@ -7,6 +7,7 @@ import pytest
 
 from memory.errors import EngineError
 from workbench.background import Background, Kept, Making, Stopped
+from workbench.tuning import await_all
 
 WAIT_S = 30.0
 
@@ -168,3 +169,16 @@ def test_a_value_that_is_stopped_says_at_which_part_and_begins_anew():
     made.start()
     made.wait(WAIT_S)
     assert (made.made(), made.is_stopped) == (4, False)
+
+
+def test_whoever_waits_long_is_told_how_far_it_is_and_whoever_need_not_is_not():
+    slow, done, told = Counting(2), Counting(0), []
+
+    def tell(work: Counting) -> None:
+        told.append(work.n)
+        work.may.release()
+
+    slow.start()
+    await_all((done, slow), turns=10, tell=tell)
+    assert not slow.is_under_way
+    assert told == [0, 1]

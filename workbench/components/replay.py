@@ -183,8 +183,14 @@ def _under_way(playing: Moving, say: Words) -> None:
         st.rerun()
     with st.container(border=True, key="replay_progress"):
         share = playing.turn / playing.turns if playing.turns else 0.0
-        st.progress(share, say("replay.progress", turn=playing.turn, turns=playing.turns))
+        st.progress(share, how_far(playing, say))
         st.button(say("replay.cancel"), icon=":material/stop_circle:", key="replay_cancel", on_click=playing.stop)
+
+
+def how_far(work: Moving, say: Words) -> str:
+    if work.turn >= work.turns:  # replayed: what is left is asked of it
+        return say("tune.comparing")
+    return say("replay.progress", turn=work.turn, turns=work.turns)
 
 
 def stopped(playing: Playing, say: Words) -> None:

@@ -2090,6 +2090,7 @@ TEXT: dict[str, str] = {
     "tune.file": "As a file",
     "tune.file.says": "What differs from the defaults.",
     "tune.walk": "Walk through this replay",
+    "tune.comparing": "Replayed; the questions are asked …",
     "tune.refused": "This cannot be replayed",
     # acts
     "done.marked": "#{turn} is marked: its page keeps a bookmark of double weight.",

@@ -2087,6 +2087,7 @@ TEXT: dict[str, str] = {
     "tune.file": "导出为文件",
     "tune.file.says": "与默认值不同的设置。",
     "tune.walk": "逐步查看这次回放",
+    "tune.comparing": "回放完成，正在提问……",
     "tune.refused": "无法按此回放",
     # acts
     "done.marked": "已标记 #{turn}：其页保留双倍权重的书签。",

@@ -391,8 +391,9 @@ def test_by_how_much_a_prompt_is_too_long_comes_with_the_error(server, message, 
 
 def test_a_login_page_is_no_answer(server):
     server.sends(200, "<html>log in</html>")
-    with pytest.raises(ModelError, match="reverse proxy"):
+    with pytest.raises(ModelUnreachable, match="check api_base") as caught:
         ask(server)
+    assert f"a web page came at {server.options['api_base']}" in str(caught.value)
     with pytest.raises(ModelAnswerEmpty):  # as a stream it holds no events
         ask(server, on_text=lambda text: None)
 
