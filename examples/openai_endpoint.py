@@ -1,12 +1,13 @@
 """An OpenAI-compatible endpoint whose conversations have a memory, for any client that can be pointed at an address.
 
+    pip install fastapi
     python examples/openai_endpoint.py [MODEL [STORE]]
     curl localhost:8765/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hi"}], "user": "ana"}'
 
 A client names its user by `user` and its conversation by `metadata` or the header X-Conversation-Id; one that names
 none is known by its first message. Whose memory it is, an app of your own takes from its login, not from the request:
 change `whose`. The model is the server's, and so are its keys: what a client sends beyond TAKEN is left out.
-In an app of FastAPI, which is built on Starlette: `api.mount("/", app(engine, "gpt-4o-mini"))`.
+In an app that there is already: `api.include_router(memory_of(engine, "gpt-4o-mini"))`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,8 @@ from typing import Any
 
 import openai
 import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from memory import DropIn
 
@@ -32,9 +31,17 @@ TAKEN = (
 )  # fmt: skip
 
 
-def app(engine: DropIn, model: str) -> Starlette:
-    """Serves `/v1/chat/completions` and `/v1/models`."""
+def app(engine: DropIn, model: str) -> FastAPI:
+    api = FastAPI(title="A model with a memory")
+    api.include_router(memory_of(engine, model))
+    return api
 
+
+def memory_of(engine: DropIn, model: str) -> APIRouter:
+    """Serves `/v1/chat/completions` and `/v1/models`."""
+    router = APIRouter(prefix="/v1")
+
+    @router.post("/chat/completions", response_model=None)
     async def chat(request: Request) -> Response:
         try:
             body = await request.json()
@@ -51,10 +58,11 @@ def app(engine: DropIn, model: str) -> Starlette:
             return StreamingResponse(events(answer), media_type="text/event-stream")
         return Response(answer.model_dump_json(), media_type="application/json")
 
-    async def models(request: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [{"id": model, "object": "model", "owned_by": "memory"}]})
+    @router.get("/models")
+    async def models() -> dict[str, Any]:
+        return {"object": "list", "data": [{"id": model, "object": "model", "owned_by": "memory"}]}
 
-    return Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"]), Route("/v1/models", models)])
+    return router
 
 
 def whose(request: Request, body: dict[str, Any]) -> dict[str, str]:
