@@ -69,6 +69,8 @@ OVER_TIME = ("axis", "valid", "recorded", "layer", "state", "find", "lanes", "fa
 OF_STORE = ("seek", "who", "sort", "from", "symptom", "score", "profile")  # of the overview: in no other page's address
 OF_REPLAY = ("base", "set", "fork")  # the settings of a replay and what they are changes of; a fork's own
 OF_TURN = ("if",)  # what this step's prompt is built otherwise with
+OF_DIFF = ("layout",)
+OF_CLOUD = ("came", "made", "holds", "order")  # which bookmarks are shown: outcomes, origin, words, their order
 OF_LAB = ("over", "grid", "by", "room", "metric", "cell", "simpler", "price")  # of the policy lab
 KEYS = (
     *OVER_TIME,
@@ -76,6 +78,8 @@ KEYS = (
     *OF_REPLAY,
     *OF_LAB,
     *OF_TURN,
+    *OF_DIFF,
+    *OF_CLOUD,
     "user",
     "conv",
     "run",
@@ -98,6 +102,8 @@ OWN_KEYS = {
     **dict.fromkeys(OF_REPLAY, "replay"),
     **dict.fromkeys(OF_LAB, "lab"),
     **dict.fromkeys(OF_TURN, "turn"),
+    **dict.fromkeys(OF_DIFF, "diff"),
+    **dict.fromkeys(OF_CLOUD, "bookmarks"),
 }
 SELDOM = (20_000, 10, 100)  # objects, and collections of the younger, until the collector looks again
 KEPT = "_place"  # the last address, for the next page

@@ -136,11 +136,22 @@ def test_a_replay_says_why_nothing_can_be_changed(app: Run, demo: Path):
 
 def test_filters_narrow_the_cloud(app: Run, demo: Path):
     at = app(demo, "bookmarks", **ANA)
-    at.text_input(key="bookmark_find").set_value("peanut").run()
+    field(at, "text_input", "bookmark_holds").set_value("peanut").run()
     assert [row["page"] for row in data(at, "cloud")["rows"]] == [2]
-    at.text_input(key="bookmark_find").set_value("nothing like it").run()
+    assert at.query_params["holds"] == "peanut"
+    field(at, "text_input", "bookmark_holds").set_value("nothing like it").run()
     assert data(at, "cloud")["rows"] == []
     assert not at.exception
+
+
+def test_an_address_opens_with_its_filters_and_wrong_ones_are_named(app: Run, demo: Path):
+    at = app(demo, "bookmarks", **ANA, came="hit,dead", order="uses", made="rarity")
+    rows = data(at, "cloud")["rows"]
+    assert rows
+    assert {row["outcome"] for row in rows} <= {"hit", "dead"}
+    assert len(rows) < len(data(app(demo, "bookmarks", **ANA), "cloud")["rows"])
+    for key in ("came", "order", "made"):
+        assert "nonsense" in shown(app(demo, "bookmarks", **ANA, **{key: "nonsense"}))
 
 
 def field(at: AppTest, kind: str, start: str) -> Any:

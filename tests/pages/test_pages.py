@@ -87,6 +87,16 @@ def test_every_eviction_says_what_it_cost(app: Run, demo: Path, lang: str):
     assert all("lru" in row["why"].lower() for row in rows)
 
 
+def test_the_layout_of_a_diff_is_in_its_address(app: Run, demo: Path):
+    ana = {"user": "ana", "conv": "house-move", "a": "89", "b": "90"}
+    assert data(app(demo, "diff", **ana), "diff")["layout"] == "changes"
+    at = app(demo, "diff", **ana, layout="beside")
+    assert data(at, "diff")["layout"] == "beside"
+    at.button_group(key="diff_layout_beside_en").set_value("unified").run()
+    assert (data(at, "diff")["layout"], at.query_params["layout"]) == ("unified", "unified")
+    assert not app(demo, "diff", **ana, layout="sideways").exception
+
+
 def test_the_diff_of_turns_that_are_not_there_takes_the_nearest(app: Run, demo: Path):
     at = app(demo, "diff", user="ana", conv="house-move", a="0", b="99999")
     assert not at.exception

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -54,23 +55,68 @@ def shown(view: BookmarksView, say: Words) -> None:
     cloud(rows, most, say, chosen(view), _pick(view))
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which bookmarks the address asks for, and in which order."""
+
+    outcomes: tuple[str, ...]
+    origin: str
+    text: str
+    sort: str
+
+
+def wanted(view: BookmarksView) -> Wanted:
+    """Raises Missing for what no bookmark can be."""
+    address = st.query_params
+    came = tuple(name for name in address.get("came", "").split(",") if name)
+    made, order = address.get("made", ""), address.get("order", "") or SORTS[0]
+    _known("came", came, OUTCOMES)
+    _known("made", (made,) if made else (), view.origins)
+    _known("order", (order,), SORTS)
+    return Wanted(came, made, address.get("holds", ""), order)
+
+
+def _known(key: str, given: Sequence[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise state.Missing(key, list(known), name=name)
+
+
 def _filtered(view: BookmarksView, say: Words) -> Sequence[BookmarkRow]:
-    outcomes = st.pills(
-        say("bookmarks.outcome"), OUTCOMES, selection_mode="multi", key="bookmark_outcomes", help=say("bookmarks.says"),
-        format_func=lambda name: f"{SIGNS[name]} {say(f'bookmarks.{name}')} {view.count(name)}", width="content",
+    """Each widget is another one for each value of the address: so the address alone says what is shown."""
+    want = wanted(view)
+    keys = {
+        "came": f"bookmark_came_{','.join(want.outcomes)}_{say.language}",
+        "made": f"bookmark_made_{want.origin}_{say.language}",
+        "holds": f"bookmark_holds_{want.text}",
+        "order": f"bookmark_order_{want.sort}_{say.language}",
+    }
+
+    def changed(name: str) -> None:
+        picked = st.session_state[keys[name]] or ""
+        picked = ",".join(picked) if name == "came" else picked
+        state.go(**{name: None if picked in ("", SORTS[0]) else picked})
+
+    st.pills(
+        say("bookmarks.outcome"), OUTCOMES, selection_mode="multi", default=want.outcomes, key=keys["came"],
+        help=say("bookmarks.says"), width="content", on_change=changed, args=("came",),
+        format_func=lambda name: f"{SIGNS[name]} {say(f'bookmarks.{name}')} {view.count(name)}",
     )  # fmt: skip
-    origin = st.selectbox(
-        say("bookmarks.origin"), ["", *view.origins], key="bookmark_origin", width=150,
+    origins = ["", *view.origins]
+    st.selectbox(
+        say("bookmarks.origin"), origins, origins.index(want.origin), key=keys["made"], width=150,
+        on_change=changed, args=("made",),
         format_func=lambda name: say.term("origin", name) if name else say("bookmarks.any"),
     )  # fmt: skip
-    text = st.text_input(
-        say("bookmarks.find"), key="bookmark_find", max_chars=100, width=165, placeholder=say("bookmarks.find.says")
-    )
-    sort = st.segmented_control(
-        say("bookmarks.sort"), SORTS, default=SORTS[0], key="bookmark_sort", width="content",
-        format_func=lambda name: say(f"bookmarks.sort.{name}"),
+    st.text_input(
+        say("bookmarks.find"), want.text, key=keys["holds"], max_chars=100, width=165, on_change=changed,
+        args=("holds",), placeholder=say("bookmarks.find.says"),
     )  # fmt: skip
-    return view.chosen(outcomes, origin, text, sort or SORTS[0])
+    st.segmented_control(
+        say("bookmarks.sort"), SORTS, default=want.sort, key=keys["order"], width="content", on_change=changed,
+        args=("order",), format_func=lambda name: say(f"bookmarks.sort.{name}"),
+    )  # fmt: skip
+    return view.chosen(want.outcomes, want.origin, want.text, want.sort)
 
 
 def _pick(view: BookmarksView, key: str = "cloud", name: str = "pick") -> Callable[[], None]:

@@ -101,9 +101,24 @@ def head(view: DiffView, name: str, say: Words) -> str:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"##### :material/difference: {say('diff.by_cause')} :gray-badge[{view.changes}]", width="content")
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            chosen = st.segmented_control(
-                say("diff.layout"), LAYOUTS, default=LAYOUTS[0], key="diff_layout", label_visibility="collapsed",
-                format_func=lambda layout: say(f"diff.layout.{layout}"),
-            )  # fmt: skip
+            chosen = _layout(say)
             export(view.to_df, name, say, key="diff", drawing=view)
-    return chosen or LAYOUTS[0]
+    return chosen
+
+
+def _layout(say: Words) -> str:
+    """As the address has it. Raises Missing."""
+    chosen = st.query_params.get("layout", "") or LAYOUTS[0]
+    if chosen not in LAYOUTS:
+        raise state.Missing("layout", LAYOUTS, name=chosen)
+    widget = f"diff_layout_{chosen}_{say.language}"
+
+    def changed() -> None:
+        picked = st.session_state[widget] or LAYOUTS[0]
+        state.go(layout=None if picked == LAYOUTS[0] else picked)
+
+    st.segmented_control(
+        say("diff.layout"), LAYOUTS, default=chosen, key=widget, label_visibility="collapsed", on_change=changed,
+        format_func=lambda layout: say(f"diff.layout.{layout}"),
+    )  # fmt: skip
+    return chosen

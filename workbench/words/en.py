@@ -1526,6 +1526,10 @@ TEXT: dict[str, str] = {
     "graph.page.says": "One HTML file that needs nothing else: it works without a network, and runs no words.",
     "missing.kinds": "There is no kind of node “{name}”.",
     "missing.behind": "Nothing stands behind “{name}”.",
+    "missing.layout": "There is no layout “{name}”.",
+    "missing.came": "There is no outcome “{name}” of a bookmark.",
+    "missing.made": "No bookmark here was made by “{name}”.",
+    "missing.order": "There is no order “{name}”.",
     "missing.depth": "“{name}” is no number of steps.",
     "missing.day": "“{name}” is no day: a day is written as 2026-04-14.",
     # bookmarks

@@ -1591,6 +1591,10 @@ TEXT: dict[str, str] = {
     "graph.page.says": "一个独立的 HTML 文件：无需网络，也不会执行任何文字。",
     "missing.kinds": "没有名为“{name}”的节点种类。",
     "missing.behind": "“{name}”背后没有内容。",
+    "missing.layout": "没有“{name}”这种版式。",
+    "missing.came": "书签没有“{name}”这种结果。",
+    "missing.made": "这里没有由“{name}”生成的书签。",
+    "missing.order": "没有“{name}”这种顺序。",
     "missing.depth": "“{name}”不是步数。",
     "missing.day": "“{name}”不是日期：日期写作 2026-04-14。",
     # bookmarks
