@@ -51,7 +51,10 @@ def legend(page: str, say: Words) -> Mapping[str, Any]:
     return {
         "title": say("keys.title"), "open": say("keys.open"), "close": say("page.close"), "walks": page in WALKED,
         "note": say("keys.note"),
-        "keys": [{"caps": k.caps, "says": say(f"keys.{k.name}"), "finds": k.finds} for k in keys(page)],
+        "keys": [
+            {"caps": k.caps, "says": say(f"keys.{k.name}"), "finds": k.finds, "waits": k in (ACCEPT, REJECT, UNDO)}
+            for k in keys(page)
+        ],
     }  # fmt: skip
 
 

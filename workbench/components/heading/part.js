@@ -43,6 +43,10 @@ const press = (key) => {
   if (node.matches("input")) node.select(); else node.click();
   return true;
 };
+// While the page is drawn anew, what a key presses may be there no more, or not yet: then the key waits, three seconds
+// at the most.
+const isDrawn = () => ["notRunning", undefined].includes(document.querySelector("[data-testid=stApp]")?.dataset.testScriptState);
+const once = (isReady, act, looks = 40) => { if (looks && !isReady()) setTimeout(() => once(isReady, act, looks - 1), 75); else act(); };
 const legendOf = (root) => {
   const button = el("button", "link keys"), box = el("dialog"), head = el("header"), close = el("button", "close"), list = el("dl");
   button.type = close.type = "button";
@@ -74,7 +78,9 @@ const legendOf = (root) => {
       my.timer = setTimeout(() => { my.walk(my.by); my.by = 0; }, 60);
     } else {
       const key = event.shiftKey ? undefined : my.data.keys.find((k) => k.caps === event.key && k.finds.length);
-      if (!key || !press(key)) return;
+      if (!key) return;
+      if (key.waits && !isDrawn()) once(isDrawn, () => press(key));
+      else if (!press(key)) return;
     }
     event.preventDefault();
   };
