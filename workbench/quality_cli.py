@@ -5,14 +5,20 @@ Parses, calls, lays out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memory.errors import BadSetting
 from workbench import terminal
 from workbench.options import AsJson, Conversation, Run, Sets, StoreAt, User, agreed, changes_of, scope_of
+
+if TYPE_CHECKING:
+    from memory.stores.sql import Store
 
 DEMO = "demo"  # in place of a file: the questions that ship
 
@@ -86,12 +92,11 @@ def check(
 ) -> None:
     """Ask the pinned questions, without a model. Exit code 1 where one is lost that was won in the last run.
 
-    With `--set` as if each conversation had been held under its own settings but for these.
+    With `--set` as if each conversation had been held under its own settings but for these. `demo` needs no store.
     """
-    from memory.stores.sql import Store
     from sessions.pinned import check as asked
 
-    with Store.open(store) as opened:
+    with _asked_in(store, file) as opened:
         made = asked(
             opened, _file(file), user=user, conversation=conversation,
             changes=changes_of(sets), accept=accept, keep=accept or file != DEMO,
@@ -102,6 +107,21 @@ def check(
         _told(made)
     if made.regressions and not accept:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _asked_in(path: Path | None, file: str | None) -> Iterator[Store]:
+    """The store; for the questions that ship, where it has none of the demo, one that holds it and goes afterwards."""
+    from memory.stores.sql import Store
+    from sessions.demo import SCOPES, load_demo
+
+    with ExitStack() as open_ones:
+        opened = open_ones.enter_context(Store.open(path))
+        if file == DEMO and not any(opened.streams(s.user, s.conversation) for s in SCOPES.values()):
+            folder = open_ones.enter_context(TemporaryDirectory(prefix="memory-demo-"))
+            opened = open_ones.enter_context(Store.open(folder))
+            load_demo(opened)
+        yield opened
 
 
 def score(

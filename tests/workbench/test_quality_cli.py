@@ -38,6 +38,12 @@ def test_a_pinned_question_that_is_lost_after_it_was_won_fails(place: Path):
     assert "0 of 0" in run("check", "--store", place)
 
 
+def test_the_questions_that_ship_are_asked_of_the_demo_wherever_it_is_loaded(tmp_path: Path):
+    asked = json.loads(run("check", "demo", "--store", tmp_path / "empty", "--json"))
+    assert (asked["n"], asked["regressions"]) == (81, [])
+    assert asked["won"] >= 64
+
+
 def test_a_file_that_is_not_there_is_an_error(place: Path):
     assert "there is no file" in run("check", "nowhere.jsonl", "--store", place, ok=False)
 
